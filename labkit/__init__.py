@@ -1,0 +1,50 @@
+"""labkit: the interactive tuning lab for vLLM speculative decoding.
+
+    run = labkit.sweep("data/plans/demo.yaml")     # measure, or labkit.open_run("runs/…")
+    labkit.tables.speedups(run.measurements())     # numbers with intervals
+    labkit.figures.speedup_by_k(…)                 # drawn
+    labkit.summary(run)                            # the verdict
+
+Importing labkit loads neither vLLM nor plotly, ipywidgets or papermill.
+"""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+__version__ = "0.1.0"
+
+__all__ = [
+    "Drafter", "EngineConfig", "LabError", "Plan", "Run", "SpecConfig", "each_cell",
+    "each_tenth", "facts", "figures", "findings", "finish", "load_plan", "open_or_sweep", "open_run", "show", "summary",
+    "sweep", "tables",
+]  # fmt: skip
+
+_WHERE = {
+    "labkit.config": ("Drafter", "EngineConfig", "SpecConfig"),
+    "labkit.errors": ("LabError",),
+    "labkit.plan": ("Plan", "load_plan"),
+    "labkit.store": ("Run", "open_run"),
+    "labkit.measure.sweep": ("open_or_sweep", "sweep"),
+    "labkit.measure.progress": ("each_cell", "each_tenth"),
+    "labkit.view.present": ("facts", "finish", "show", "summary"),
+}
+
+if TYPE_CHECKING:
+    from labkit.config import Drafter, EngineConfig, SpecConfig
+    from labkit.errors import LabError
+    from labkit.measure.progress import each_cell, each_tenth
+    from labkit.measure.sweep import open_or_sweep, sweep
+    from labkit.plan import Plan, load_plan
+    from labkit.store import Run, open_run
+    from labkit.view import figures, findings, tables
+    from labkit.view.present import facts, finish, show, summary
+
+
+def __getattr__(name: str) -> Any:
+    """Load a public name when it is first used (PEP 562), so that importing labkit stays light."""
+    if name not in __all__:
+        raise AttributeError(f"module 'labkit' has no attribute {name!r}")
+    home = next((module for module, names in _WHERE.items() if name in names), None)
+    return getattr(importlib.import_module(home), name) if home else importlib.import_module(f"labkit.view.{name}")

@@ -1,0 +1,166 @@
+"""Acceptance: rate, mean acceptance length, tokens per step, joint and conditional rates.
+
+*Conventions*: accepted excludes the bonus token; ``mean_acceptance_length`` includes it. Position i is
+0-based in arrays, 1-based in words. Rates lie in [0, 1] and are NaN where nothing was drafted.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from labkit.analysis.bootstrap import Interval, draw_weights, interval_of
+from labkit.records import EngineCounters, RequestRecord
+
+__all__ = [
+    "Acceptance", "from_counters", "from_steps", "from_records", "length_interval",
+    "request_weighted_length", "joint_intervals", "decode_steps", "tokens_per_step", "iid_length",
+]  # fmt: skip
+
+
+@dataclass(frozen=True, kw_only=True)
+class Acceptance:
+    """Counts of drafted steps and what follows from them.
+
+    ``reached[i]`` steps accepted at least i drafts and drafted at least i + 1: the denominators of the
+    conditional rates. None from counters that do not determine them.
+    """
+
+    steps: int
+    drafted: int
+    accepted: int
+    per_pos: tuple[int, ...]
+    reached: tuple[int, ...] | None = None
+
+    @property
+    def rate(self) -> float:
+        """Accepted / drafted. Falls as K grows: never rank K by it."""
+        return self.accepted / self.drafted if self.drafted else float("nan")
+
+    @property
+    def accepted_per_draft(self) -> float:
+        """Accepted / steps, 0…K, without the bonus token."""
+        return self.accepted / self.steps if self.steps else float("nan")
+
+    @property
+    def mean_acceptance_length(self) -> float:
+        """1 + accepted / steps, 1…K + 1, with the bonus token."""
+        return 1 + self.accepted_per_draft
+
+    @property
+    def joint(self) -> tuple[float, ...]:
+        """p_i = P(at least i drafts accepted in a step)."""
+        return tuple(count / self.steps if self.steps else float("nan") for count in self.per_pos)
+
+    @property
+    def conditional(self) -> tuple[float, ...]:
+        """c_i = #(accepted ≥ i) / #(accepted ≥ i − 1 and drafted ≥ i); from counters p_i / p_(i−1)."""
+        below = self.reached or (self.steps, *self.per_pos[:-1])
+        return tuple(n / d if d else float("nan") for n, d in zip(self.per_pos, below, strict=True))
+
+    @property
+    def censored(self) -> bool:
+        """Whether the conditional rates are lower bounds: from counters, unless every step drafted K."""
+        return self.reached is None and self.drafted != len(self.per_pos) * self.steps
+
+
+def from_counters(counts: EngineCounters) -> Acceptance | None:
+    """Acceptance of a counter delta; None where a series is missing or nothing was drafted."""
+    if (
+        None in (counts.drafts, counts.draft_tokens, counts.accepted_tokens, counts.accepted_per_pos)
+        or not counts.drafts
+    ):
+        return None
+    return Acceptance(
+        steps=counts.drafts,
+        drafted=counts.draft_tokens,
+        accepted=counts.accepted_tokens,
+        per_pos=counts.accepted_per_pos,
+    )
+
+
+def from_steps(accepted: Sequence[int], drafted: Sequence[int]) -> Acceptance:
+    """Exact acceptance of drafted steps, one entry per step in both arrays.
+
+    Raises:
+        ValueError: the lengths differ, or a step accepted more than it drafted.
+    """
+    a, d = np.asarray(accepted, dtype=int), np.asarray(drafted, dtype=int)
+    if a.shape != d.shape:
+        raise ValueError(f"accepted and drafted need one entry per step each; got {a.size} and {d.size}")
+    if np.any(a > d) or np.any(a < 0):
+        raise ValueError("a step accepts between 0 and as many tokens as it drafted")
+    positions = range(1, int(d.max(initial=0)) + 1)
+    return Acceptance(
+        steps=a.size,
+        drafted=int(d.sum()),
+        accepted=int(a.sum()),
+        per_pos=tuple(int((a >= i).sum()) for i in positions),
+        reached=tuple(int(((a >= i - 1) & (d >= i)).sum()) for i in positions),
+    )
+
+
+def from_records(records: Sequence[RequestRecord]) -> Acceptance | None:
+    """Token-weighted acceptance over requests (all steps pooled); None without per-step arrays."""
+    known = [r for r in records if r.per_step_accepted is not None]
+    if not known:
+        return None
+    return from_steps(
+        [count for r in known for count in r.per_step_accepted], [count for r in known for count in r.per_step_drafted]
+    )
+
+
+def length_interval(records: Sequence[RequestRecord], *, confidence: float = 0.95) -> Interval:
+    """Interval of the token-weighted mean acceptance length, requests resampled."""
+    known = [r for r in records if r.per_step_accepted]
+    if not known:
+        return Interval(mid=float("nan"), low=float("nan"), high=float("nan"))
+    accepted = np.array([sum(r.per_step_accepted) for r in known], dtype=float)
+    steps = np.array([len(r.per_step_accepted) for r in known], dtype=float)
+    weights = draw_weights(len(known))
+    replicates = 1 + weights @ accepted / (weights @ steps)
+    return interval_of(1 + accepted.sum() / steps.sum(), replicates, units=len(known), confidence=confidence)
+
+
+def request_weighted_length(records: Sequence[RequestRecord]) -> float:
+    """Mean over requests of each one's own acceptance length."""
+    lengths = [1 + np.mean(r.per_step_accepted) for r in records if r.per_step_accepted]
+    return float(np.mean(lengths)) if lengths else float("nan")
+
+
+def joint_intervals(records: Sequence[RequestRecord], k: int, *, confidence: float = 0.95) -> list[Interval]:
+    """Joint rates p_1…p_k with intervals, requests resampled."""
+    known = [r for r in records if r.per_step_accepted]
+    if not known:
+        return []
+    steps = np.array([len(r.per_step_accepted) for r in known], dtype=float)
+    weights = draw_weights(len(known))
+    rows = [np.array([sum(a >= i for a in r.per_step_accepted) for r in known], dtype=float) for i in range(1, k + 1)]
+    return [
+        interval_of(row.sum() / steps.sum(), weights @ row / (weights @ steps), units=len(known), confidence=confidence)
+        for row in rows
+    ]
+
+
+def decode_steps(record: RequestRecord) -> int | None:
+    """All decode steps of a request, drafted or not. The first token comes from prefill; a step without
+    drafts yields one token; the last step may reach beyond the output's end."""
+    if record.output_tokens is None or record.per_step_accepted is None:
+        return None
+    from_drafted = sum(record.per_step_accepted) + len(record.per_step_accepted)
+    return len(record.per_step_accepted) + max(0, record.output_tokens - 1 - from_drafted)
+
+
+def tokens_per_step(records: Sequence[RequestRecord]) -> float:
+    """Output tokens after the first, over all decode steps; NaN without per-step arrays. ``ngram`` and
+    ``suffix`` draft on some steps only: speed follows this, not the acceptance length."""
+    pairs = [(r.output_tokens - 1, steps) for r in records if (steps := decode_steps(r))]
+    return sum(t for t, _ in pairs) / sum(s for _, s in pairs) if pairs else float("nan")
+
+
+def iid_length(alpha: float, k: int) -> float:
+    """Acceptance length if every position were accepted with the same ``alpha``: (1 − α^(K+1)) / (1 − α)
+    (Leviathan et al. 2023, equation 1). A comparison only: measured rates differ by position."""
+    return float(k + 1) if alpha == 1 else (1 - alpha ** (k + 1)) / (1 - alpha)

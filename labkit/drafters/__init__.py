@@ -1,0 +1,1 @@
+"""Drafters of the demo: made, assembled and described here."""

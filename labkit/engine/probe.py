@@ -1,0 +1,47 @@
+"""Facts about a server that anyone can read over HTTP: model, K, version."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import httpx
+
+from labkit.engine.metrics_page import parse_page
+
+__all__ = ["Probe", "probe", "base_url"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Probe:
+    """``k`` is the number of positions the server counts, registered when it starts; 0 where it counts
+    none, which is the baseline."""
+
+    model: str
+    max_model_len: int | None
+    k: int
+    version: str | None
+
+
+def base_url(url: str) -> str:
+    """``url`` without a trailing ``/v1`` or slash."""
+    return url.rstrip("/").removesuffix("/v1").rstrip("/")
+
+
+def probe(url: str, *, model: str | None = None, timeout: float = 5.0) -> Probe:
+    """Ask a server what it serves.
+
+    Raises:
+        httpx.HTTPError: it does not answer, or not as an OpenAI-compatible server does.
+    """
+    with httpx.Client(base_url=base_url(url), timeout=timeout) as http:
+        served = http.get("/v1/models").raise_for_status().json()["data"]
+        chosen = next((entry for entry in served if entry["id"] == model), served[0])
+        page = http.get("/metrics").raise_for_status().text
+        version = http.get("/version")
+    counters = parse_page(page).get(chosen["id"])
+    return Probe(
+        model=chosen["id"],
+        max_model_len=chosen.get("max_model_len"),
+        k=(counters.max_position or 0) if counters else 0,
+        version=version.json().get("version") if version.is_success else None,
+    )

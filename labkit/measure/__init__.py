@@ -1,0 +1,1 @@
+"""Measuring: a request, a cell, a plan."""

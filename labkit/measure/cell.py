@@ -1,0 +1,192 @@
+"""One cell: warm up, snapshot, send the workload, snapshot, judge.
+
+Rules of measurement: warm-up is outside both snapshots; a salt keeps prompts apart in the prefix cache
+without changing their text; the end snapshot waits until the engine is quiet; what went wrong becomes a
+flag with a reason.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import statistics
+import time
+from dataclasses import replace
+
+import httpx
+
+import labkit
+from labkit.engine.base import Engine, EngineInfo
+from labkit.engine.metrics_page import fetch_counters
+from labkit.errors import LabError, MeasurementError
+from labkit.importers import Prompt
+from labkit.measure import flags
+from labkit.measure.client import Client
+from labkit.measure.loop import run_sync
+from labkit.measure.machine import MachineLoad
+from labkit.plan import Cell
+from labkit.records import Counters, Flag, Measurement, Provenance, RequestRecord
+from labkit.workloads import Workload
+
+__all__ = ["measure_cell", "WARM_TOLERANCE"]
+
+WARM_TOLERANCE = 0.05
+WARM_ROUNDS = 6
+WARM_TOKENS = 24
+QUIET_SECONDS = 15.0
+#: Cores that others may keep busy before a cell is flagged, as a share of this machine's.
+BUSY_SHARE = 0.1
+
+
+def measure_cell(
+    engine: Engine, cell: Cell, workload: Workload, *, salt: bool = True, warm: bool = True, api_key: str | None = None
+) -> Measurement:
+    """Measure ``cell`` on a ready engine. Blocks; works where an event loop runs already.
+
+    Raises:
+        MeasurementError: no request succeeded, the engine died, or its metrics page vanished; carries the
+            server's words.
+    """
+    return run_sync(_measure(engine, cell, workload, salt=salt, warm=warm, api_key=api_key))
+
+
+async def _measure(
+    engine: Engine, cell: Cell, workload: Workload, *, salt: bool, warm: bool, api_key: str | None
+) -> Measurement:
+    model, started_at = engine.info.model, time.time()
+    async with Client(engine.url, model, api_key=api_key or os.environ.get("OPENAI_API_KEY")) as client:
+        if warm:
+            await _warm(client, cell, workload)
+        before = await _quiet_counters(engine)
+        load, start = MachineLoad(engine.info.pids), time.perf_counter()
+        records = await _send(client, cell, workload, salt=cell.id if salt else None)
+        wall, others = time.perf_counter() - start, load.others()
+    if all(record.error for record in records):
+        raise MeasurementError(_cause(engine, records))
+    if not engine.alive():
+        raise MeasurementError(f"the engine died while {cell.label} was measured:\n{engine.last_words()}")
+    after = await _quiet_counters(engine)
+    delta = after.since(before)
+    return Measurement(
+        cell=cell,
+        records=tuple(records),
+        counters=delta,
+        provenance=_provenance(engine.info, workload, started_at),
+        wall_seconds=wall,
+        flags=tuple(_judge(engine.info, cell, workload, delta, records, wall, others)),
+    )
+
+
+async def _send(client: Client, cell: Cell, workload: Workload, *, salt: str | None) -> list[RequestRecord]:
+    """All conversations, at most ``cell.concurrency`` at once, in the workload's order."""
+    gate, epoch = asyncio.Semaphore(cell.concurrency), time.perf_counter()
+
+    async def converse(prompt: Prompt) -> list[RequestRecord]:
+        async with gate:
+            messages, records = list(prompt.messages), []
+            for turn, said in enumerate([None, *prompt.follow_ups]):
+                if said is not None:
+                    messages += [{"role": "assistant", "content": records[-1].text}, {"role": "user", "content": said}]
+                record = await client.ask(
+                    prompt,
+                    messages,
+                    sampling=cell.sampling.body(),
+                    max_tokens=workload.max_tokens,
+                    cache_salt=f"{salt}-{prompt.id}" if salt else None,
+                    turn=turn,
+                    epoch=epoch,
+                )
+                records.append(record)
+                if record.error:
+                    break
+            return records
+
+    done = await asyncio.gather(*(converse(prompt) for prompt in workload.prompts))
+    return [record for records in done for record in records]
+
+
+async def _warm(client: Client, cell: Cell, workload: Workload) -> None:
+    """Rounds of one request per user until two consecutive median TPOTs agree within 5 %."""
+    prompts = (workload.prompts * cell.concurrency)[: cell.concurrency]
+    short = replace(workload, prompts=prompts, max_tokens=min(WARM_TOKENS, workload.max_tokens))
+    previous = None
+    for number in range(WARM_ROUNDS):
+        records = await _send(client, cell, short, salt=f"warm-{cell.id}-{number}")
+        times = [record.tpot for record in records if record.tpot is not None and not record.error]
+        if not times:
+            return  # the measured requests will say what is wrong
+        median = statistics.median(times)
+        if previous is not None and abs(median - previous) <= WARM_TOLERANCE * previous:
+            return
+        previous = median
+
+
+async def _quiet_counters(engine: Engine) -> Counters:
+    """Counters once nothing runs and they stand still; the gauges say so where that never comes."""
+    deadline, previous = time.monotonic() + QUIET_SECONDS, None
+    while True:
+        try:
+            now = await asyncio.to_thread(fetch_counters, engine.url, engine.info.model)
+        except (LabError, httpx.HTTPError) as error:
+            words = f":\n{engine.last_words()}" if not engine.alive() else ""
+            raise MeasurementError(f"the engine's metrics page is gone: {error}{words}") from None
+        if (not now.running and not now.waiting and now == previous) or time.monotonic() > deadline:
+            return now
+        previous = now
+        await asyncio.sleep(0.1)
+
+
+def _judge(
+    info: EngineInfo,
+    cell: Cell,
+    workload: Workload,
+    delta: Counters,
+    records: list[RequestRecord],
+    wall: float,
+    others: float,
+) -> list[Flag]:
+    found = flags.counter_flags(delta, k=cell.spec.k)
+    found += [
+        flag
+        for flag in (
+            flags.contamination(delta, records),
+            flags.partial(records),
+            flags.degeneration(records),
+            flags.pace(records, wall),
+        )
+        if flag
+    ]
+    if info.method not in (cell.spec.method, "unknown"):
+        found.append(
+            Flag(name="method_mismatch", reason=f"asked for {cell.spec.method}, the engine runs {info.method}")
+        )
+    if workload.synthetic:
+        found.append(Flag(name="synthetic", reason="prompts are random tokens"))
+    if info.kind == "vllm" and others > BUSY_SHARE * (os.cpu_count() or 1):
+        found.append(Flag(name="machine_busy", reason=f"others kept {others:.2f} of {os.cpu_count()} cores busy"))
+    return found
+
+
+def _cause(engine: Engine, records: list[RequestRecord]) -> str:
+    first = records[0].error
+    if engine.alive():
+        return f"all {len(records)} requests failed; the server says: {first}"
+    return f"the engine died; the first request saw: {first}\n{engine.last_words()}"
+
+
+def _provenance(info: EngineInfo, workload: Workload, started_at: float) -> Provenance:
+    return Provenance(
+        labkit_version=labkit.__version__,
+        engine_kind=info.kind,
+        model=info.model,
+        engine_version=info.version,
+        device=info.device,
+        method_effective=info.method,
+        k_effective=info.k,
+        speculative_config=info.speculative_config,
+        argv=info.argv,
+        workload_hash=workload.hash,
+        started_at=started_at,
+        engine_uptime=started_at - info.started_at if info.kind != "remote" else None,
+        cpu_fixes=info.cpu_fixes,
+    )

@@ -1,0 +1,147 @@
+"""A plan, carried out: engines in blocks, cells on engines, every finished cell stored at once."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from labkit.config import SpecConfig
+from labkit.engine import check, launch
+from labkit.errors import LabError, MeasurementError
+from labkit.measure.cell import measure_cell
+from labkit.paths import runs_root
+from labkit.plan import Cell, Plan, load_plan
+from labkit.store import Run, latest_run, open_run
+from labkit.workloads import Workload, load_workload
+
+__all__ = ["sweep", "open_or_sweep", "Progress", "dry_run"]
+
+
+@dataclass(frozen=True, kw_only=True)
+class Progress:
+    """After each cell: ``done`` of ``total`` cells, the cell, what failed (None: it was measured), and
+    the seconds that are left at the pace so far (None before the first is done)."""
+
+    done: int
+    total: int
+    cell: Cell
+    failure: str | None
+    eta: float | None
+
+
+def sweep(
+    plan: Plan | str | Path,
+    *,
+    out: str | Path | None = None,
+    root: str | Path | None = None,
+    resume: bool = False,
+    progress: Callable[[Progress], None] = lambda _: None,
+) -> Run:
+    """Measure every cell of ``plan`` (or of the plan in that file) that is not measured yet; returns the
+    run, failures included.
+
+    ``out`` is the run folder; without it a new one is made under ``root`` (default: ``runs/``), or with
+    ``resume`` the newest of this plan is continued. One failed cell never loses the others.
+
+    Raises:
+        UsageError: the prompts, a model or the folder is not usable; nothing was started.
+        MeasurementError: the disk is full; what was stored is whole.
+    """
+    plan = plan if isinstance(plan, Plan) else load_plan(plan)
+    workload = load_workload(plan.workload)
+    check(plan.engine, plan.specs)
+    run = _run_folder(plan, workload, out, Path(root or runs_root()), resume)
+    ticker = _Ticker(total=len(plan.cells()), done=len(plan.cells()) - len(run.missing()), report=progress)
+    for block in plan.blocks_in_order():
+        for spec, cells in block:
+            todo = [cell for cell in cells if not run.has(cell)]
+            while todo:
+                todo = _measure_engine(plan, spec, todo, workload, run, ticker)
+    return run
+
+
+def open_or_sweep(run: str, plan: Plan, *, progress: Callable[[Progress], None] = lambda _: None) -> Run:
+    """What a notebook shows: ``new`` measures ``plan``, ``latest`` is its newest run (measured now if there
+    is none), anything else a run folder.
+
+    Raises:
+        StoreError: no run in that folder; and what :func:`sweep` raises.
+    """
+    if run == "new":
+        return sweep(plan, progress=progress)
+    if run == "latest":
+        return latest_run(plan=plan) or sweep(plan, progress=progress)
+    return open_run(run)
+
+
+def dry_run(plan: Plan, *, run: Run | None = None) -> dict[str, object]:
+    """What a sweep would do: cells to measure, engine starts, prompts and the most tokens per cell."""
+    workload = load_workload(plan.workload)
+    todo = [cell for cell in plan.cells() if run is None or not run.has(cell)]
+    return {
+        "plan": plan.id,
+        "cells": [{"id": cell.id, "label": cell.label} for cell in todo],
+        "engine_starts": len({(cell.block, cell.spec.label) for cell in todo}) if plan.engine.kind != "remote" else 0,
+        "prompts_per_cell": len(workload.prompts),
+        "max_tokens_per_cell": len(workload.prompts) * workload.max_tokens,
+    }
+
+
+def _run_folder(plan: Plan, workload: Workload, out: str | Path | None, root: Path, resume: bool) -> Run:
+    if out is None and resume and (found := latest_run(root, plan=plan)):
+        out = found.folder
+    folder = Path(out) if out else root / f"{time.strftime('%Y%m%d-%H%M%S')}-{plan.name}-{plan.id[:6]}"
+    return Run.create(folder, plan, workload.hash, resume=resume)
+
+
+def _measure_engine(
+    plan: Plan, spec: SpecConfig, todo: list[Cell], workload: Workload, run: Run, ticker: _Ticker
+) -> list[Cell]:
+    """Measure ``todo`` on one start of the engine; returns the cells it left because it died."""
+    first = True
+    try:
+        with launch(plan.engine, spec, log_path=run.log_path(spec.label)) as engine:
+            while todo:
+                cell, todo = todo[0], todo[1:]
+                try:
+                    run_warm = first or plan.warmup == "cell"
+                    measurement = measure_cell(engine, cell, workload, salt=plan.salt, warm=run_warm)
+                except MeasurementError as error:
+                    run.save_failure(cell, str(error))
+                    ticker.tick(cell, failure=str(error))
+                    if not engine.alive():
+                        return todo
+                else:
+                    run.save(measurement)
+                    ticker.tick(cell)
+                first = False
+    except MeasurementError:
+        raise  # the disk is full: nothing can be kept
+    except LabError as error:
+        for cell in todo:
+            run.save_failure(cell, str(error))
+            ticker.tick(cell, failure=str(error))
+    return []
+
+
+class _Ticker:
+    """Counts cells and reports each with the time left."""
+
+    def __init__(self, *, total: int, done: int, report: Callable[[Progress], None]) -> None:
+        self._total, self._done, self._report = total, done, report
+        self._start, self._ticks = time.monotonic(), 0
+
+    def tick(self, cell: Cell, *, failure: str | None = None) -> None:
+        self._done, self._ticks = self._done + 1, self._ticks + 1
+        per_cell = (time.monotonic() - self._start) / self._ticks
+        self._report(
+            Progress(
+                done=self._done,
+                total=self._total,
+                cell=cell,
+                failure=failure,
+                eta=per_cell * (self._total - self._done),
+            )
+        )

@@ -1,0 +1,1 @@
+"""Tables, figures, findings and reports: what a run shows. No measuring here."""

@@ -1,0 +1,145 @@
+"""From a notebook to one HTML file: strict parameters, execution, checks, export, index.
+
+Papermill executes, nbconvert renders; nothing else in labkit imports either.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+import time
+from collections.abc import Mapping
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import nbformat
+import papermill
+from nbconvert import HTMLExporter
+
+from labkit.errors import ConfigError, ReportError
+from labkit.view.page import figure_html, page_html
+from labkit.view.parameters import typed_values
+from labkit.view.present import DONE_MIME, SUMMARY_MIME
+
+__all__ = ["build_report", "build_index", "typed_parameters"]
+
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
+_SUMMARY = re.compile(r'<script type="application/json" id="labkit-summary">(.*?)</script>', re.S)
+
+
+def build_report(
+    notebook: str | Path, parameters: Mapping[str, Any], *, out: str | Path = "reports", name: str | None = None
+) -> Path:
+    """Execute ``notebook`` with ``parameters`` and write ``<out>/<name>.html`` and the executed notebook.
+
+    Raises:
+        ConfigError: the notebook is missing, a parameter is unknown or has another type.
+        ReportError: a cell failed or never ran, a figure was lost. The executed notebook stays, and so
+            does every measured cell.
+    """
+    notebook, out = Path(notebook), Path(out)
+    if not notebook.is_file():
+        raise ConfigError(f"no notebook at {notebook}; the shipped ones are in notebooks/")
+    values = typed_parameters(notebook, parameters)
+    out.mkdir(parents=True, exist_ok=True)
+    name = name or f"{notebook.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
+    executed = out / f"{name}.ipynb"
+    _execute(notebook, executed, values)
+    page = out / f"{name}.html"
+    page.write_text(_render(nbformat.read(executed, as_version=4), executed), encoding="utf-8")
+    build_index(out)
+    return page
+
+
+def typed_parameters(notebook: Path, given: Mapping[str, Any]) -> dict[str, Any]:
+    """``given`` values, texts turned into the types of the notebook's parameters cell.
+
+    Raises:
+        ConfigError: an unknown name, or a value that is not of the parameter's type.
+    """
+    return typed_values(given, papermill.inspect_notebook(str(notebook)), where=notebook.name)
+
+
+def _execute(notebook: Path, executed: Path, values: dict[str, Any]) -> None:
+    try:
+        papermill.execute_notebook(
+            str(notebook), str(executed), parameters=values, kernel_name="python3", progress_bar=False,
+            log_output=False, store_widget_state=False, request_save_on_cell_execute=True,
+        )  # fmt: skip
+    except papermill.PapermillExecutionError as error:
+        raise ReportError(
+            f"cell {error.cell_index} of {notebook.name} failed: {error.ename}: {error.evalue}\n"
+            f"(the partial notebook is {executed}; measured cells are kept)"
+        ) from None
+    except Exception as error:  # a dead kernel or a time-out: nbclient raises several kinds
+        raise ReportError(f"{notebook.name} could not be executed: {error} (partial notebook: {executed})") from error
+
+
+def _render(notebook: nbformat.NotebookNode, source: Path) -> str:
+    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
+    skipped = [i for i, cell in enumerate(code) if cell.execution_count is None]
+    if skipped:
+        raise ReportError(f"{len(skipped)} cells of {source} never ran; the first is code cell {skipped[0] + 1}")
+    summaries = [o.data[SUMMARY_MIME] for cell in code for o in cell.outputs if SUMMARY_MIME in o.get("data", {})]
+    if not summaries or not any(DONE_MIME in o.get("data", {}) for o in code[-1].outputs):
+        raise ReportError(f"{source} is not whole: it must show labkit.summary(run) and end with labkit.finish(run)")
+    wanted = _embed_figures(code)
+    exporter = HTMLExporter(template_name="basic", exclude_input=True, exclude_anchor_links=True)
+    body, _ = exporter.from_notebook_node(notebook)
+    if (drawn := body.count('<div class="figure">')) != wanted:
+        raise ReportError(f"{wanted} figures were made and {drawn} are in the page of {source}")
+    title = _title(notebook) or source.stem
+    created = time.strftime("%Y-%m-%d %H:%M:%S")
+    return page_html(body, title=title, summary=summaries[-1] | {"title": title, "created": created})
+
+
+def _title(notebook: nbformat.NotebookNode) -> str | None:
+    lines = (line for cell in notebook.cells if cell.cell_type == "markdown" for line in cell.source.splitlines())
+    return next((line.removeprefix("# ") for line in lines if line.startswith("# ")), None)
+
+
+def _embed_figures(code: list[nbformat.NotebookNode]) -> int:
+    """Turn plotly outputs into HTML that the page draws, and fold progress; returns the number of figures."""
+    count = 0
+    for cell in code:
+        for output in cell.outputs:
+            if output.output_type == "stream":
+                folded = f"<details><summary>what was printed</summary><pre>{escape(output.text)}</pre></details>"
+                output.update(output_type="display_data", data={"text/html": folded}, metadata={})
+                output.pop("name"), output.pop("text")
+            elif PLOTLY_MIME in output.get("data", {}):
+                figure = output.data[PLOTLY_MIME]
+                output.data = {"text/html": figure_html({"data": figure["data"], "layout": figure["layout"]})}
+                count += 1
+    return count
+
+
+def build_index(folder: Path) -> Path:
+    """(Re)build ``index.html`` from the reports in ``folder``, newest first."""
+    rows = []
+    for path in folder.glob("*.html"):
+        if path.name != "index.html" and (found := _SUMMARY.search(path.read_text(encoding="utf-8"))):
+            rows.append((json.loads(found[1]), path))
+    rows.sort(key=lambda row: (row[0]["created"], row[1].name), reverse=True)
+    head = "".join(f"<th>{name}</th>" for name in ("report", "target", "best measured", "verdict"))
+    body = "".join(_index_row(summary, path) for summary, path in rows)
+    table = f"<table class='labkit'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    page = folder / "index.html"
+    page.write_text(page_html(f"<h1>Reports</h1>{table}", title="labkit reports", figures=False), encoding="utf-8")
+    return page
+
+
+def _index_row(summary: dict[str, Any], path: Path) -> str:
+    best = "–"
+    if summary.get("speedup"):
+        low, mid, high = summary["speedup"]
+        best = f"{escape(summary['best'])}, {escape(summary['at'])}: {mid:.2f}× [{low:.2f}, {high:.2f}]"
+    link = f"<a href='{escape(path.name)}'>{escape(summary['title'])}</a>"
+    cells = [
+        f"{link}<br><span class='stamp'>{escape(summary['created'])}</span>",
+        escape(summary["target"]),
+        best,
+        "<br>".join(escape(sentence) for sentence in summary["verdict"]),
+    ]
+    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
