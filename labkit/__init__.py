@@ -42,6 +42,10 @@ if TYPE_CHECKING:
     from labkit.view.present import facts, finish, show, summary
 
 
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]
+
+
 def __getattr__(name: str) -> Any:
     """Load a public name when it is first used (PEP 562), so that importing labkit stays light."""
     if name not in __all__:

@@ -30,6 +30,7 @@ METHODS: Mapping[str, bool | None] = {
 }  # fmt: skip
 
 T = TypeVar("T")
+_RESERVED = {"method", "model", "num_speculative_tokens"}
 STRICT = ConfigDict(extra="forbid")
 
 
@@ -55,8 +56,15 @@ class Drafter:
             raise ConfigError(f"method {self.method!r} needs a model: give the draft's folder or hub id as 'model'")
         if needs_model is False and self.model:
             raise ConfigError(f"method {self.method!r} drafts without a model; got model {self.model!r}: leave it out")
+        if taken := _RESERVED & self.options.keys():
+            raise ConfigError(
+                f"options of a drafter cannot hold {', '.join(map(repr, sorted(taken)))}: the drafter has "
+                "fields for method and model, K is set by the plan"
+            )
         if not self.name:
             object.__setattr__(self, "name", Path(self.model).name if self.model else self.method)
+        if self.name == "baseline":
+            raise ConfigError("a drafter cannot be named 'baseline'; that is the name of K = 0")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -136,12 +144,12 @@ class Sampling:
 
 @dataclass(frozen=True, kw_only=True)
 class Simulation:
-    """Settings of the simulated engine (``engine/simulated.py``).
+    """Settings of the simulated engine (``engine/simulated/``).
 
     A step with B running requests and K drafts takes
     ``base + per_token·B·(K+1) + [K>0]·(draft_base + draft_per_token·K)`` seconds.
     ``agreement`` in [0, 1] says how close the drafter q is to the target p. ``faults`` are named in
-    ``engine/simulated_model.py`` and ``engine/simulated_server.py``.
+    ``engine/model.py`` and ``engine/server.py``.
     """
 
     __pydantic_config__ = STRICT
@@ -182,6 +190,8 @@ class EngineConfig:
     simulation: Simulation = field(default_factory=Simulation)
 
     def __post_init__(self) -> None:
+        if self.kind not in (kinds := ("vllm", "simulated", "remote")):
+            raise ConfigError(f"unknown engine kind {self.kind!r}; allowed: {', '.join(kinds)}")
         if self.kind == "remote" and not self.urls:
             raise ConfigError("a remote engine needs 'urls': a URL for each of 'baseline', '<drafter> K=<k>', …")
 
@@ -190,6 +200,8 @@ def read(cls: type[T], data: Any, *, where: str) -> T:
     """Build a dataclass of this package from plain data; ``where`` names the source in errors."""
     try:
         return TypeAdapter(cls).validate_python(data)
+    except ConfigError as error:  # a rule of the dataclass itself
+        raise ConfigError(f"{where}: {error}") from None
     except ValidationError as error:
         errors = error.errors()
         # an unknown key is the likelier slip than the required key it left unset
@@ -214,5 +226,15 @@ def _field_names(cls: type, path: Sequence[str | int]) -> list[str]:
 
 def digest(*parts: Any) -> str:
     """A short stable hash of dataclasses and JSON-like values: 12 hexadecimal digits."""
-    plain = [asdict(part) if is_dataclass(part) and not isinstance(part, type) else part for part in parts]
-    return hashlib.sha256(json.dumps(plain, sort_keys=True, ensure_ascii=False).encode()).hexdigest()[:12]
+    return hashlib.sha256(json.dumps(_canonical(parts), sort_keys=True).encode()).hexdigest()[:12]
+
+
+def _canonical(value: Any) -> Any:
+    """The same form for what is equal: 1.0 as 1, tuples as lists, keys as text, dataclasses as mappings."""
+    if is_dataclass(value) and not isinstance(value, type):
+        return _canonical(asdict(value))
+    if isinstance(value, Mapping):
+        return {str(key): _canonical(entry) for key, entry in value.items()}
+    if isinstance(value, list | tuple):
+        return [_canonical(entry) for entry in value]
+    return int(value) if isinstance(value, float) and value.is_integer() else value

@@ -17,7 +17,8 @@ from labkit.errors import WorkloadError
 
 __all__ = ["Prompt", "read_prompts", "guess_language"]
 
-_ROLES = {"human": "user", "user": "user", "gpt": "assistant", "assistant": "assistant", "system": "system"}
+_ROLES = {"human": "user", "user": "user", "system": "system"}
+_ROLES |= dict.fromkeys(("gpt", "assistant", "chatgpt", "bing", "bard"), "assistant")
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -40,8 +41,8 @@ def read_prompts(path: str | Path) -> list[Prompt]:
     """
     path = Path(path)
     try:
-        text = path.read_text(encoding="utf-8")
-    except (FileNotFoundError, IsADirectoryError):
+        text = path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise WorkloadError(f"no prompts file at {path}") from None
     except UnicodeDecodeError as error:
         raise WorkloadError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
@@ -72,18 +73,23 @@ def guess_language(text: str) -> str:
 def _rows(path: Path, text: str) -> Iterator[tuple[int, Any]]:
     """(line, object) of JSON Lines, or (position, object) of one JSON list."""
     if text.lstrip().startswith("["):
-        try:
-            yield from enumerate(json.loads(text), start=1)
-            return
-        except json.JSONDecodeError as error:
-            raise WorkloadError(f"{path}:{error.lineno}: not JSON: {error.msg} at column {error.colno}") from None
+        yield from enumerate(_json(text, str(path)), start=1)
+        return
     for number, line in enumerate(text.split("\n"), start=1):
-        if not line.strip():
-            continue
-        try:
-            yield number, json.loads(line)
-        except json.JSONDecodeError as error:
-            raise WorkloadError(f"{path}:{number}: not JSON: {error.msg} at column {error.colno}") from None
+        if line.strip():
+            yield number, _json(line, f"{path}:{number}")
+
+
+def _json(text: str, where: str) -> Any:
+    try:
+        value = json.loads(text)
+        json.dumps(value, ensure_ascii=False).encode()  # a lone surrogate could be neither stored nor sent
+    except json.JSONDecodeError as error:
+        line = f":{error.lineno}" if "\n" in text else ""
+        raise WorkloadError(f"{where}{line}: not JSON: {error.msg} at column {error.colno}") from None
+    except (ValueError, RecursionError) as error:
+        raise WorkloadError(f"{where}: not JSON that can be used: {error}") from None
+    return value
 
 
 def _reader(row: Any, where: str) -> Callable[[Any, str, int], Prompt | None]:
@@ -103,21 +109,30 @@ def _reader(row: Any, where: str) -> Callable[[Any, str, int], Prompt | None]:
 def _messages(row: dict[str, Any], where: str, index: int) -> Prompt:
     messages = row["messages"]
     if not isinstance(messages, list) or not messages:
-        raise WorkloadError(f"{where}: 'messages' must be a non-empty list; got {messages!r}")
-    plain = []
-    for message in messages:
-        if (
-            not isinstance(message, dict)
-            or not isinstance(message.get("content"), str)
-            or message.get("role") not in _ROLES
-        ):
-            raise WorkloadError(f"{where}: a message needs 'role' and text 'content'; got {message!r:.200}")
-        plain.append({"role": _ROLES[message["role"]], "content": message["content"]})
+        raise WorkloadError(f"{where}: 'messages' must be a non-empty list; got {messages!r:.200}")
+    plain = [{"role": role, "content": text} for role, text in _said(messages, "role", "content", where)]
     while plain and plain[-1]["role"] == "assistant":  # the answer on record is not part of the prompt
         plain.pop()
-    if not plain:
-        raise WorkloadError(f"{where}: no user message; an answer alone is no prompt")
-    return _prompt(row, index, plain, tuple(row.get("follow_ups", ())))
+    if not plain or plain[-1]["role"] != "user":
+        raise WorkloadError(f"{where}: no user message before the answer; an answer alone is no prompt")
+    follow_ups = row.get("follow_ups", [])
+    if not isinstance(follow_ups, list) or not all(isinstance(text, str) for text in follow_ups):
+        raise WorkloadError(f"{where}: 'follow_ups' must be a list of texts; got {follow_ups!r:.200}")
+    return _prompt(row, index, plain, tuple(follow_ups))
+
+
+def _said(turns: list[Any], role: str, text: str, where: str) -> list[tuple[str, str]]:
+    """(role, text) of each turn, roles named as OpenAI does."""
+    said = []
+    for turn in turns:
+        who = turn.get(role) if isinstance(turn, dict) else None
+        if not isinstance(who, str) or who not in _ROLES or not isinstance(turn.get(text), str):
+            allowed = ", ".join(_ROLES)
+            raise WorkloadError(
+                f"{where}: a turn needs {role!r} (one of {allowed}) and text {text!r}; got {turn!r:.200}"
+            )
+        said.append((_ROLES[who], turn[text]))
+    return said
 
 
 def _custom(row: dict[str, Any], where: str, index: int) -> Prompt:
@@ -137,10 +152,9 @@ def _sharegpt(row: dict[str, Any], where: str, index: int) -> Prompt | None:
     """The first user turn and the user's later turns; answers on record are left out. None for a
     conversation in which the user says nothing."""
     turns = row["conversations"]
-    try:
-        said = [(_ROLES[turn["from"]], turn["value"]) for turn in turns]
-    except (KeyError, TypeError):
-        raise WorkloadError(f"{where}: a turn needs 'from' (human or gpt) and 'value'; got {turns!r:.200}") from None
+    if not isinstance(turns, list):
+        raise WorkloadError(f"{where}: 'conversations' must be a list; got {turns!r:.200}")
+    said = _said(turns, "from", "value", where)
     system = [{"role": role, "content": text} for role, text in said if role == "system"][:1]
     user = [text for role, text in said if role == "user"]
     if not user:
@@ -151,10 +165,11 @@ def _sharegpt(row: dict[str, Any], where: str, index: int) -> Prompt | None:
 def _prompt(
     row: dict[str, Any], index: int, messages: list[dict[str, str]], follow_ups: tuple[str, ...] = ()
 ) -> Prompt:
-    identity = next((row[key] for key in ("id", "question_id", "custom_id") if key in row), f"line-{index + 1}")
+    keys = ("id", "question_id", "custom_id")
+    identity = next((row[key] for key in keys if row.get(key) is not None), f"line-{index + 1}")
     return Prompt(
         id=str(identity),
-        category=str(row.get("category", "imported")),
+        category=str(row.get("category") or "imported"),
         language=str(row.get("language") or guess_language(messages[-1]["content"])),
         messages=tuple(messages),
         follow_ups=follow_ups,

@@ -102,9 +102,14 @@ class Plan:
         names = [drafter.name for drafter in self.drafters]
         if len(set(names)) < len(names):
             raise ConfigError(f"drafters need different names; got {names}: set 'name'")
-        for label in ("temperatures", "concurrencies"):
-            if not getattr(self, label):
+        for label in ("temperatures", "concurrencies", "k"):
+            values = getattr(self, label)
+            if not values and label != "k":
                 raise ConfigError(f"'{label}' is empty; give at least one value")
+            if len(set(values)) < len(values):
+                raise ConfigError(f"'{label}' lists a value twice: {list(values)}; a cell is measured once a block")
+        for temperature in self.temperatures:
+            Sampling(temperature=temperature, mode=self.sampling)
 
     @property
     def id(self) -> str:
@@ -158,6 +163,8 @@ def load_plan(path: str | Path) -> Plan:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
         raise ConfigError(f"no plan at {path}; write one (README, 'A plan') or use data/plans/demo.yaml") from None
+    except OSError as error:
+        raise ConfigError(f"cannot read a plan from {path}: {error.strerror}; give a YAML file") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:
         raise ConfigError(f"{path} is not readable as YAML: {' '.join(str(error).split())}") from None
     if not isinstance(data, dict):

@@ -126,12 +126,20 @@ class Counters:
         return len(per_pos) if per_pos is not None else None
 
     def since(self, earlier: Counters) -> Counters:
-        """The delta from ``earlier`` to this snapshot. An engine missing earlier started at 0."""
-        zero = {name: engine.combined(engine, -1) for name, engine in self.per_engine.items()}
-        before = zero | earlier.per_engine
+        """The delta from ``earlier`` to this snapshot. An engine missing earlier started at 0; one missing now
+        went back to 0, which its negative delta shows."""
+
+        def zero(like: EngineCounters) -> EngineCounters:
+            return like.combined(like, -1)
+
+        delta = {
+            name: self.per_engine.get(name, zero(engine)).combined(engine, -1)
+            for name, engine in earlier.per_engine.items()
+        }
+        new = {name: engine for name, engine in self.per_engine.items() if name not in delta}
         return Counters(
             model_name=self.model_name,
-            per_engine={name: engine.combined(before[name], -1) for name, engine in self.per_engine.items()},
+            per_engine=delta | new,
             running=self.running,
             waiting=self.waiting,
         )

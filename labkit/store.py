@@ -19,7 +19,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from labkit.config import read
-from labkit.errors import MeasurementError, StoreError
+from labkit.errors import ConfigError, MeasurementError, StoreError
 from labkit.paths import find, runs_root
 from labkit.plan import Cell, Plan
 from labkit.records import Measurement
@@ -72,10 +72,10 @@ class Run:
         folder = Path(folder)
         try:
             data = json.loads((folder / "plan.json").read_text(encoding="utf-8"))
-            return cls(folder, read(Plan, data["plan"], where=str(folder / "plan.json")), data["workload_hash"])
-        except FileNotFoundError:
+            return cls(folder, read(Plan, data["plan"], where="its plan"), data["workload_hash"])
+        except (FileNotFoundError, NotADirectoryError):
             raise StoreError(f"no run at {folder}: it has no plan.json; 'labkit sweep PLAN.yaml' makes one") from None
-        except (json.JSONDecodeError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, ConfigError) as error:
             raise StoreError(
                 f"{folder / 'plan.json'} is damaged ({error}); the cells beside it are untouched"
             ) from None
@@ -120,8 +120,14 @@ class Run:
 
     def failures(self) -> dict[str, str]:
         """Cause of failure per cell label."""
-        rows = [json.loads(path.read_text()) for path in sorted((self.folder / "failed").glob("*.json"))]
-        return {read(Cell, row["cell"], where="failed cell").label: row["cause"] for row in rows}
+        causes = {}
+        for path in sorted((self.folder / "failed").glob("*.json")):
+            try:
+                row = json.loads(path.read_text(encoding="utf-8"))
+                causes[read(Cell, row["cell"], where=str(path)).label] = row["cause"]
+            except (ValueError, KeyError, TypeError, ConfigError) as error:
+                raise StoreError(f"{path} is damaged ({error}); remove it: it only says why a cell failed") from None
+        return causes
 
     def check(self) -> None:
         """Raise unless every cell of the plan was measured.
@@ -153,8 +159,16 @@ def latest_run(root: str | Path | None = None, *, plan: Plan | None = None) -> R
     """The newest run under ``root`` (default: :func:`labkit.paths.runs_root`), of ``plan`` if one is given;
     None without any."""
     runs = sorted(Path(root or runs_root()).glob("*/plan.json"), key=lambda path: path.stat().st_mtime, reverse=True)
-    opened = (Run.open(path.parent) for path in runs)
-    return next((run for run in opened if plan is None or run.plan.id == plan.id), None)
+    for path in runs:
+        try:
+            run = Run.open(path.parent)
+        except StoreError:
+            if plan is None:
+                raise
+            continue  # a damaged folder is nobody's run of this plan
+        if plan is None or run.plan.id == plan.id:
+            return run
+    return None
 
 
 def open_run(folder: str | Path = "latest") -> Run:

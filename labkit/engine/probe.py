@@ -33,7 +33,7 @@ def probe(url: str, *, model: str | None = None, timeout: float = 5.0) -> Probe:
     Raises:
         httpx.HTTPError: it does not answer, or not as an OpenAI-compatible server does.
     """
-    with httpx.Client(base_url=base_url(url), timeout=timeout) as http:
+    with httpx.Client(base_url=base_url(url), timeout=timeout, verify=url.startswith("https")) as http:
         served = http.get("/v1/models").raise_for_status().json()["data"]
         chosen = next((entry for entry in served if entry["id"] == model), served[0])
         page = http.get("/metrics").raise_for_status().text

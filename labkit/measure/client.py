@@ -30,12 +30,13 @@ class Client:
 
     def __init__(self, url: str, model: str, *, api_key: str | None = None, deadline: float = 600.0) -> None:
         self.model, self.deadline = model, deadline
+        unlimited = httpx.Limits(max_connections=None, max_keepalive_connections=None)
         self._openai = openai.AsyncOpenAI(
             base_url=f"{url}/v1",
             api_key=api_key or _NO_KEY,
             max_retries=0,
             timeout=httpx.Timeout(deadline, connect=10.0),
-            http_client=httpx.AsyncClient(limits=httpx.Limits(max_connections=None, max_keepalive_connections=None)),
+            http_client=httpx.AsyncClient(limits=unlimited, verify=url.startswith("https")),
         )
 
     async def __aenter__(self) -> Self:

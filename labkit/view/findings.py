@@ -7,6 +7,9 @@ import pandas as pd
 
 __all__ = [
     "interval_text",
+    "arm_text",
+    "where_text",
+    "best_arm",
     "speedup_title",
     "acceptance_title",
     "category_title",
@@ -25,46 +28,53 @@ def interval_text(row: pd.Series, column: str = "speedup", unit: str = "×") -> 
     return f"{row[column]:.2f}{unit} [{row['low']:.2f}, {row['high']:.2f}]"
 
 
-def _arm(row: pd.Series) -> str:
+def arm_text(row: pd.Series) -> str:
     return f"{row['drafter']} K={row['k']}"
 
 
-def _where(row: pd.Series) -> str:
-    return f"T = {row['temperature']:g}, {row['concurrency']} user{'s' if row['concurrency'] > 1 else ''}"
+def where_text(temperature: float, concurrency: float, *, joined: str = ", ") -> str:
+    """``T = 0.8, 4 users``."""
+    return f"T = {temperature:g}{joined}{concurrency:g} user{'s' if concurrency > 1 else ''}"
+
+
+def best_arm(table: pd.DataFrame) -> pd.Series | None:
+    """The row to recommend by: the highest lower bound, or the highest figure where no row has an interval;
+    None where no row has a figure."""
+    known = table.dropna(subset=["speedup"])
+    if known.empty:
+        return None
+    bounded = known.dropna(subset=["low"])
+    return bounded.loc[bounded["low"].idxmax()] if len(bounded) else known.loc[known["speedup"].idxmax()]
 
 
 def speedup_title(table: pd.DataFrame) -> str:
     """The best arm, by the lower bound of its interval, or that none pays."""
-    known = table.dropna(subset=["speedup"])
-    if known.empty:
+    best = best_arm(table)
+    if best is None:
         return "No speedup could be computed"
-    best = (
-        known.loc[known["low"].fillna(0).idxmax()]
-        if known["low"].notna().any()
-        else known.loc[known["speedup"].idxmax()]
-    )
+    where = f"{where_text(best['temperature'], best['concurrency'])}: {interval_text(best)}"
     if best["low"] > 1:
-        return f"{_arm(best)} is faster at {_where(best)}: {interval_text(best)}"
-    if (known["high"] < 1).all():
+        return f"{arm_text(best)} is faster at {where}"
+    if (table["high"] < 1).all():
         return "No drafter pays: every interval lies below 1×"
-    return f"No drafter is surely faster; the best is {_arm(best)} at {_where(best)}: {interval_text(best)}"
+    return f"No drafter is surely faster; the best is {arm_text(best)} at {where}"
 
 
 def verdict(table: pd.DataFrame) -> list[str]:
     """One sentence per temperature and concurrency: what to switch on, or to leave speculation off."""
     sentences = []
-    for (temperature, users), rows in table.groupby(["temperature", "concurrency"]):
-        sure, where = rows[rows["low"] > 1], f"At T = {temperature:g} with {users} user{'s' if users > 1 else ''}"
-        if not sure.empty:
-            best = sure.loc[sure["low"].idxmax()]
-            sentences.append(f"{where}: switch on {_arm(best)}; it is {interval_text(best)} as fast as without.")
+    for place, rows in table.groupby(["temperature", "concurrency"]):
+        best, where = best_arm(rows), f"At {where_text(*place, joined=' with ')}"
+        if best is None:
+            sentences.append(f"{where}: no figure; no prompt was usable in both arms.")
+        elif best["low"] > 1:
+            sentences.append(f"{where}: switch on {arm_text(best)}; it is {interval_text(best)} as fast as without.")
         elif (rows["high"] < 1).all():
             sentences.append(f"{where}: leave speculation off; every drafter measured is slower.")
         else:
-            best = rows.loc[rows["speedup"].idxmax()] if rows["speedup"].notna().any() else None
-            tail = f" The best, {_arm(best)}, is {interval_text(best)}." if best is not None else ""
             sentences.append(
-                f"{where}: not decided; no interval lies clear of 1×.{tail} Measure more prompts or blocks."
+                f"{where}: not decided; no interval lies above 1×. The best, {arm_text(best)}, is "
+                f"{interval_text(best)}. Measure more prompts or blocks."
             )
     return sentences
 
@@ -75,14 +85,11 @@ def acceptance_title(table: pd.DataFrame) -> str:
         return "Nothing was drafted"
     first = table[table["position"] == 1]
     best = first.loc[first["joint"].idxmax()]
-    last = table[
-        (table["drafter"] == best["drafter"])
-        & (table["k"] == best["k"])
-        & (table["temperature"] == best["temperature"])
-    ]
-    last = last.loc[last["position"].idxmax()]
+    cell = ["drafter", "k", "temperature", "concurrency"]
+    own = table[(table[cell] == best[cell]).all(axis=1)]
+    last = own.loc[own["position"].idxmax()]
     return (
-        f"{_arm(best)} at T = {best['temperature']:g}: {best['joint']:.0%} of steps accept the first draft, "
+        f"{arm_text(best)} at T = {best['temperature']:g}: {best['joint']:.0%} of steps accept the first draft, "
         f"{last['joint']:.0%} all {last['position']}"
     )
 
@@ -93,7 +100,7 @@ def category_title(table: pd.DataFrame) -> str:
     if known.empty:
         return "No speedup per category could be computed"
     top, low = known.loc[known["speedup"].idxmax()], known.loc[known["speedup"].idxmin()]
-    most, least = (f"{row['category']} ({_arm(row)}, {row['speedup']:.2f}×)" for row in (top, low))
+    most, least = (f"{row['category']} ({arm_text(row)}, {row['speedup']:.2f}×)" for row in (top, low))
     return f"Most on {most}, least on {least}"
 
 
@@ -104,7 +111,7 @@ def timeline_title(table: pd.DataFrame) -> str:
         return "No timeline: it needs the baseline and a drafter"
     best = arms.loc[arms["tpot_ms"].idxmin()]
     return (
-        f"A step of {_arm(best)} takes {best['step_ms']:.0f} ms for {best['tokens_per_step']:.2f} tokens; "
+        f"A step of {arm_text(best)} takes {best['step_ms']:.0f} ms for {best['tokens_per_step']:.2f} tokens; "
         f"the baseline {base.iloc[0]['step_ms']:.0f} ms for 1"
     )
 

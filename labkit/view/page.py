@@ -1,7 +1,7 @@
 """One HTML page that needs no network: plotly.js is in it once, compressed, and unpacked by the browser.
 
-Figures are JSON beside the page's text and drawn when the library is ready; ``</`` is escaped, so no
-figure can end its script element.
+Figures are JSON beside the page's text and drawn when the library is ready; every ``<`` in them is
+escaped, so no figure can end its script element or keep it open.
 """
 
 from __future__ import annotations
@@ -57,7 +57,7 @@ _SCRIPT = """
 def json_script(data: Any, *, id: str | None = None) -> str:
     """``data`` as a JSON script element that nothing inside it can close."""
     name = f' id="{id}"' if id else ""
-    text = json.dumps(data, ensure_ascii=False).replace("</", "<\\/")
+    text = json.dumps(data, ensure_ascii=False).replace("<", "\\u003c")  # neither </script> nor <!--<script>
     return f'<script type="application/json"{name}>{text}</script>'
 
 

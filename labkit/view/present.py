@@ -6,12 +6,13 @@ Everything here escapes what it shows: model output and file names are untrusted
 from __future__ import annotations
 
 import time
+from collections.abc import Sequence
 from html import escape
 from typing import Any
 
 import pandas as pd
 
-from labkit.records import FLAGS
+from labkit.records import FLAGS, Measurement
 from labkit.store import Run
 from labkit.view import findings, tables
 
@@ -84,27 +85,35 @@ def facts(run: Run) -> Html:
     )
 
 
-def _flag_counts(measured) -> dict[str, int]:
+def _flag_counts(measured: Sequence[Measurement]) -> dict[str, int]:
     names = [flag.name for m in measured for flag in m.flags]
     return {name: names.count(name) for name in dict.fromkeys(names)}
 
 
 def summary(run: Run, *, confidence: float = 0.95) -> Html:
     """The verdict of a run, and the same as data for the index of reports."""
-    table = tables.speedups(run.measurements(), confidence=confidence)
-    best = table.loc[table["low"].idxmax()] if len(table) and table["low"].notna().any() else None
-    sentences = findings.verdict(table) if len(table) else ["Only the baseline was measured: nothing to compare with."]
+    measured = run.measurements()
+    table = tables.speedups(measured, confidence=confidence)
+    best = findings.best_arm(table.dropna(subset=["low"]))  # a figure without an interval is no best
     data = {
         "run": run.id,
         "target": run.plan.engine.target,
         "plan": run.plan.name,
-        "verdict": sentences,
-        "best": f"{best['drafter']} K={best['k']}" if best is not None else None,
+        "verdict": findings.verdict(table) or [_nothing_to_compare(measured)],
+        "best": findings.arm_text(best) if best is not None else None,
         "speedup": [float(best[c]) for c in ("low", "speedup", "high")] if best is not None else None,
-        "at": f"T = {best['temperature']:g}, {best['concurrency']} users" if best is not None else None,
+        "at": findings.where_text(best["temperature"], best["concurrency"]) if best is not None else None,
     }
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in sentences)
-    return Html(f"<ul class='labkit verdict'>{items}</ul>", "\n".join(sentences), mime=SUMMARY_MIME, data=data)
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in data["verdict"])
+    return Html(f"<ul class='labkit verdict'>{items}</ul>", "\n".join(data["verdict"]), mime=SUMMARY_MIME, data=data)
+
+
+def _nothing_to_compare(measured: Sequence[Measurement]) -> str:
+    if not measured:
+        return "Nothing was measured."
+    if any(m.cell.spec.k == 0 for m in measured):
+        return "Only the baseline was measured: nothing to compare with."
+    return "The baseline was not measured: no speedup can be told."
 
 
 def finish(run: Run) -> Html:

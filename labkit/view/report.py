@@ -12,6 +12,7 @@ from collections.abc import Mapping
 from html import escape
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote
 
 import nbformat
 import papermill
@@ -58,7 +59,11 @@ def typed_parameters(notebook: Path, given: Mapping[str, Any]) -> dict[str, Any]
     Raises:
         ConfigError: an unknown name, or a value that is not of the parameter's type.
     """
-    return typed_values(given, papermill.inspect_notebook(str(notebook)), where=notebook.name)
+    try:
+        known = papermill.inspect_notebook(str(notebook))
+    except Exception as error:  # papermill and nbformat raise several kinds for a file that is no notebook
+        raise ConfigError(f"{notebook} is not a Python notebook whose parameters can be read: {error}") from None
+    return typed_values(given, known, where=notebook.name)
 
 
 def _execute(notebook: Path, executed: Path, values: dict[str, Any]) -> None:
@@ -69,11 +74,19 @@ def _execute(notebook: Path, executed: Path, values: dict[str, Any]) -> None:
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         raise ReportError(
-            f"cell {error.cell_index} of {notebook.name} failed: {error.ename}: {error.evalue}\n"
+            f"cell {_failed_cell(executed)} of {notebook.name} failed: {error.ename}: {error.evalue}\n"
             f"(the partial notebook is {executed}; measured cells are kept)"
         ) from None
     except Exception as error:  # a dead kernel or a time-out: nbclient raises several kinds
         raise ReportError(f"{notebook.name} could not be executed: {error} (partial notebook: {executed})") from error
+
+
+def _failed_cell(executed: Path) -> int:
+    """Position, from 1, of the failed cell in the source: papermill has put cells of its own into the copy."""
+    own = {"injected-parameters", "papermill-error-cell-tag"}
+    cells = [c for c in nbformat.read(executed, as_version=4).cells if not own & set(c.metadata.get("tags", ()))]
+    failed = (i for i, c in enumerate(cells, 1) if any(o.output_type == "error" for o in c.get("outputs", ())))
+    return next(failed, len(cells))
 
 
 def _render(notebook: nbformat.NotebookNode, source: Path) -> str:
@@ -85,7 +98,9 @@ def _render(notebook: nbformat.NotebookNode, source: Path) -> str:
     if not summaries or not any(DONE_MIME in o.get("data", {}) for o in code[-1].outputs):
         raise ReportError(f"{source} is not whole: it must show labkit.summary(run) and end with labkit.finish(run)")
     wanted = _embed_figures(code)
-    exporter = HTMLExporter(template_name="basic", exclude_input=True, exclude_anchor_links=True)
+    exporter = HTMLExporter(
+        template_name="basic", exclude_input=True, exclude_output_prompt=True, exclude_anchor_links=True
+    )
     body, _ = exporter.from_notebook_node(notebook)
     if (drawn := body.count('<div class="figure">')) != wanted:
         raise ReportError(f"{wanted} figures were made and {drawn} are in the page of {source}")
@@ -135,7 +150,7 @@ def _index_row(summary: dict[str, Any], path: Path) -> str:
     if summary.get("speedup"):
         low, mid, high = summary["speedup"]
         best = f"{escape(summary['best'])}, {escape(summary['at'])}: {mid:.2f}× [{low:.2f}, {high:.2f}]"
-    link = f"<a href='{escape(path.name)}'>{escape(summary['title'])}</a>"
+    link = f"<a href='{quote(path.name)}'>{escape(summary['title'])}</a>"
     cells = [
         f"{link}<br><span class='stamp'>{escape(summary['created'])}</span>",
         escape(summary["target"]),

@@ -66,13 +66,16 @@ TEMPLATE = go.layout.Template(
 
 
 def colours(drafters: Iterable[tuple[str, str | None]]) -> dict[str, str]:
-    """A colour per drafter name from (name, method) pairs: the method's own where it is free, else the
-    next free one."""
+    """A colour per drafter name from the (name, method) pairs of a run: the method's own for its first
+    drafter, the next free one for the others."""
     chosen: dict[str, str] = {"baseline": BASELINE}
-    for name, method in sorted({(n, m or "") for n, m in drafters if n != "baseline"}):
-        own = _PALETTE[_BY_METHOD[method]] if method in _BY_METHOD else None
-        free = [c for c in _PALETTE if c not in chosen.values()] or list(_PALETTE)
-        chosen[name] = own if own in free else free[0]
+    pairs = sorted({(name, method or "") for name, method in drafters if name != "baseline"})
+    for name, method in pairs:
+        if method in _BY_METHOD and (own := _PALETTE[_BY_METHOD[method]]) not in chosen.values():
+            chosen[name] = own
+    for name, _ in pairs:
+        free = [colour for colour in _PALETTE if colour not in chosen.values()] or _PALETTE
+        chosen.setdefault(name, free[0])
     return chosen
 
 

@@ -20,6 +20,15 @@ from labkit.records import Measurement, RequestRecord
 __all__ = ["cells", "speedups", "acceptances", "positions", "steps", "CELL_KEYS"]
 
 CELL_KEYS = ["drafter", "method", "k", "temperature", "concurrency"]
+_CELL_COLUMNS = [
+    "requests", "output_tokens", "tokens_per_second", "tpot_ms", "ttft_ms", "acceptance_rate",
+    "mean_acceptance_length", "tokens_per_step", "flags",
+]  # fmt: skip
+_SPEEDUP_COLUMNS = ["speedup", "low", "high", "with_looping", "prompts", "left_out", "blocks", "launches"]
+_ACCEPTANCE_COLUMNS = [
+    "acceptance_rate", "mean_acceptance_length", "low", "high", "request_weighted_length", "tokens_per_step",
+    "steps", "requests",
+]  # fmt: skip
 Key = tuple[str, str | None, int, float, int]
 
 
@@ -31,8 +40,8 @@ def cells(measurements: Sequence[Measurement]) -> pd.DataFrame:
         | {
             "block": m.cell.block,
             "requests": len(m.records),
-            "output_tokens": sum(r.output_tokens or 0 for r in m.records),
-            "tokens_per_second": sum(r.output_tokens or 0 for r in m.records) / m.wall_seconds,
+            "output_tokens": _output_tokens(m.records),
+            "tokens_per_second": _output_tokens(m.records) / m.wall_seconds,
             "tpot_ms": 1000 * cell_tpot(m.records),
             "ttft_ms": 1000 * _median(r.t_first for r in m.records),
         }
@@ -40,7 +49,7 @@ def cells(measurements: Sequence[Measurement]) -> pd.DataFrame:
         | {"flags": "; ".join(f"{flag.name}: {flag.reason}" for flag in m.flags)}
         for m in measurements
     ]
-    return _frame(rows, [*CELL_KEYS, "block"])
+    return _frame(measurements, rows, [*CELL_KEYS, "block"], _CELL_COLUMNS)
 
 
 def speedups(measurements: Sequence[Measurement], *, by: str | None = None, confidence: float = 0.95) -> pd.DataFrame:
@@ -66,7 +75,7 @@ def speedups(measurements: Sequence[Measurement], *, by: str | None = None, conf
                     "launches": result.launches,
                 }
             )
-    return _frame(rows, [*CELL_KEYS, *([by] if by else [])])
+    return _frame(measurements, rows, [*CELL_KEYS, *([by] if by else [])], _SPEEDUP_COLUMNS)
 
 
 def acceptances(measurements: Sequence[Measurement], *, confidence: float = 0.95) -> pd.DataFrame:
@@ -90,7 +99,7 @@ def acceptances(measurements: Sequence[Measurement], *, confidence: float = 0.95
                 "requests": len(records),
             }
         )
-    return _frame(rows, CELL_KEYS)
+    return _frame(measurements, rows, CELL_KEYS, _ACCEPTANCE_COLUMNS)
 
 
 def positions(measurements: Sequence[Measurement], *, confidence: float = 0.95) -> pd.DataFrame:
@@ -108,7 +117,7 @@ def positions(measurements: Sequence[Measurement], *, confidence: float = 0.95) 
                 | {"position": i, "joint": interval.mid, "low": interval.low, "high": interval.high}
                 | {"conditional": conditional, "steps": found.steps}
             )
-    return _frame(rows, [*CELL_KEYS, "position"])
+    return _frame(measurements, rows, [*CELL_KEYS, "position"], ["joint", "low", "high", "conditional", "steps"])
 
 
 def steps(measurements: Sequence[Measurement]) -> pd.DataFrame:
@@ -122,7 +131,7 @@ def steps(measurements: Sequence[Measurement]) -> pd.DataFrame:
             dict(zip(CELL_KEYS, key, strict=True))
             | {"step_ms": tpot_ms * per_step, "tokens_per_step": per_step, "tpot_ms": tpot_ms}
         )
-    return _frame(rows, CELL_KEYS)
+    return _frame(measurements, rows, CELL_KEYS, ["step_ms", "tokens_per_step", "tpot_ms"])
 
 
 def _key(m: Measurement) -> Key:
@@ -174,11 +183,23 @@ def _acceptance_columns(records: Sequence[RequestRecord], m: Measurement) -> dic
     }
 
 
+def _output_tokens(records: Sequence[RequestRecord]) -> float:
+    """Tokens received; NaN where a finished request does not tell."""
+    counts = [r.output_tokens for r in records if not (r.error and r.output_tokens is None)]
+    return np.nan if None in counts else sum(counts)
+
+
 def _median(values: Iterable[float | None]) -> float:
     known = [value for value in values if value is not None]
     return float(np.median(known)) if known else float("nan")
 
 
-def _frame(rows: list[dict[str, object]], order: list[str]) -> pd.DataFrame:
-    frame = pd.DataFrame(rows, columns=None if rows else order)
-    return frame.sort_values(order, kind="stable").reset_index(drop=True) if rows else frame
+def _frame(
+    measurements: Sequence[Measurement], rows: list[dict[str, object]], order: list[str], columns: list[str]
+) -> pd.DataFrame:
+    """Rows sorted by ``order``; without any, the same columns. ``attrs["drafters"]`` holds (name, method) of
+    the run's drafters, so that each keeps its colour also where a table lacks another."""
+    frame = pd.DataFrame(rows, columns=[*order, *columns])
+    frame = frame.sort_values(order, kind="stable").reset_index(drop=True)
+    frame.attrs["drafters"] = sorted({(m.cell.spec.name, m.cell.spec.method) for m in measurements if m.cell.spec.k})
+    return frame

@@ -37,7 +37,8 @@ def test_two_engines_on_a_metrics_page():
     ]:
         labels = f'engine="{engine}",model_name="m"'
         page += f"{name}_drafts_total{{{labels}}} {drafts}\n{name}_drafts_created{{{labels}}} 1.76e+09\n"
-        page += f"{name}_draft_tokens_total{{{labels}}} {drafted}\n{name}_accepted_tokens_total{{{labels}}} {accepted}\n"
+        page += f"{name}_draft_tokens_total{{{labels}}} {drafted}\n"
+        page += f"{name}_accepted_tokens_total{{{labels}}} {accepted}\n"
         for i, count in enumerate(per_pos):
             page += f'{name}_accepted_tokens_per_pos_total{{{labels},position="{i}"}} {count}\n'
     found = from_counters(parse_page(page)["m"].total)
@@ -73,9 +74,7 @@ def test_a_histogram_of_steps():
     assert found.joint == pytest.approx((0.6, 0.3, 0.1))
 
 
-@pytest.mark.parametrize(
-    ("alpha", "k", "length"), [(0.65, 5, 2.64), (0, 5, 1), (1, 5, 6), (0.5, 0, 1), (0.5, 1, 1.5)]
-)
+@pytest.mark.parametrize(("alpha", "k", "length"), [(0.65, 5, 2.64), (0, 5, 1), (1, 5, 6), (0.5, 0, 1), (0.5, 1, 1.5)])
 def test_the_iid_length(alpha, k, length):
     assert acceptance.iid_length(alpha, k) == pytest.approx(length, abs=5e-3)
 
@@ -178,7 +177,8 @@ def test_a_position_that_was_never_reached_is_unknown():
     ],
 )
 def test_decode_steps(accepted, output, steps):
-    assert acceptance.decode_steps(record(accepted, drafted=None if accepted is None else (5,) * len(accepted), output=output)) == steps
+    drafted = None if accepted is None else (5,) * len(accepted)
+    assert acceptance.decode_steps(record(accepted, drafted, output)) == steps
 
 
 @pytest.mark.parametrize(

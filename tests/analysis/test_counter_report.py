@@ -14,7 +14,8 @@ UNKNOWN = dict.fromkeys(RATES)
 
 def engine(drafts, drafted, accepted, per_pos, generated=2500):
     return EngineCounters(
-        drafts=drafts, draft_tokens=drafted, accepted_tokens=accepted, accepted_per_pos=per_pos, generation_tokens=generated
+        drafts=drafts, draft_tokens=drafted, accepted_tokens=accepted, accepted_per_pos=per_pos,
+        generation_tokens=generated,
     )  # fmt: skip
 
 

@@ -130,7 +130,9 @@ def test_a_missing_model(target, message):
     with pytest.raises(ConfigError, match=message):
         check(EngineConfig(target=target), [SpecConfig()])
     with pytest.raises(ConfigError, match="no draft at '/no/such'"):
-        check(EngineConfig(target="demo"), [SpecConfig(drafter=type(DRAFT)(method="draft_model", model="/no/such"), k=1)])
+        check(
+            EngineConfig(target="demo"), [SpecConfig(drafter=type(DRAFT)(method="draft_model", model="/no/such"), k=1)]
+        )
 
 
 def test_a_folder_without_a_model(tmp_path):
@@ -145,6 +147,6 @@ def test_a_stale_server_on_the_port_is_not_taken_for_ours(simulate, tmp_path, mo
     stale = simulate()
     port = int(stale.url.rsplit(":", 1)[1])
     monkeypatch.setattr("labkit.engine.simulated.free_port", lambda wanted: port)
-    with pytest.raises(EngineError, match="another server answers on port|ended before it was ready"):
+    with pytest.raises(EngineError, match=r"another server answers on port|ended before it was ready"):
         launch(EngineConfig(target="markov", kind="simulated"), SPECS["ngram"], log_path=tmp_path / "second.log")
     assert stale.alive()

@@ -45,7 +45,10 @@ def test_the_repairs_in_a_process():
     lines, log = probe()
     assert lines[0] == "before True True", "vLLM has mended these faults: the repairs can go"
     assert lines[1] == "after False False"
-    assert lines[2] == "[0.5, 0.8999999761581421, 0.8999999761581421, 0.8999999761581421, 0.8999999761581421, 0.8999999761581421]"
+    assert (
+        lines[2]
+        == "[0.5, 0.8999999761581421, 0.8999999761581421, 0.8999999761581421, 0.8999999761581421, 0.8999999761581421]"
+    )
     assert lines[3] == "[5, 9, 9, 9, 9, 9]"
     assert "labkit cpu fixes: sampling parameters reach the rejection sampler; top_k" in log
 

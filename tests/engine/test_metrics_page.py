@@ -93,7 +93,7 @@ def test_a_page_of_something_else():
 def test_a_server_that_is_not_there():
     with pytest.raises(EngineError, match="is the server running"):
         fetch_page("http://127.0.0.1:9")
-    with pytest.raises((ConfigError, EngineError), match="no metrics page|no URL"):
+    with pytest.raises((ConfigError, EngineError), match=r"no metrics page|no URL"):
         fetch_page("http://[bad")
 
 

@@ -14,7 +14,9 @@ from labkit.engine.process import ServerProcess, free_port
 from labkit.errors import ConfigError
 
 LISTEN = "import socket,sys,time; s=socket.create_server(('127.0.0.1', int(sys.argv[1]))); time.sleep(60)"
-FORKS = "import subprocess,sys,time; subprocess.Popen([sys.executable,'-c','import time; time.sleep(60)']); time.sleep(60)"
+FORKS = (
+    "import subprocess,sys,time; subprocess.Popen([sys.executable,'-c','import time; time.sleep(60)']); time.sleep(60)"
+)
 STUBBORN = "import signal,time; signal.signal(signal.SIGTERM, signal.SIG_IGN); print('up', flush=True); time.sleep(60)"
 
 
@@ -93,7 +95,14 @@ def test_environment_and_end(tmp_path):
 
 
 def test_last_words_are_the_cause_and_not_the_noise(tmp_path):
-    code = "print('loading'); print('ValueError: K is too large'); print('nanobind: leaked 5 functions'); print('  warnings.warn(')"
+    said = [
+        "loading",
+        "Traceback (most recent call last):",
+        "  File 'x.py', line 1",
+        "ValueError: K is too large",
+        "nanobind: leaked 5",
+    ]
+    code = f"print('\\n'.join({said!r}))"
     process = start(tmp_path, code)
     until(lambda: not process.alive())
     assert process.last_words() == "loading\nValueError: K is too large"

@@ -67,7 +67,9 @@ def test_warm_up_is_outside_the_counters(simulate, workload):
 
 def test_without_a_salt_the_prefix_cache_hits(simulate, workload):
     engine = simulate()
-    prompts = tuple(dataclasses.replace(p, messages=({"role": "user", "content": "x" * 200},)) for p in workload.prompts)
+    prompts = tuple(
+        dataclasses.replace(p, messages=({"role": "user", "content": "x" * 200},)) for p in workload.prompts
+    )
     same = dataclasses.replace(workload, prompts=prompts)
     assert measure_cell(engine, cell(), same, salt=False, warm=False).counters.total.prefix_cache_hits > 0
     assert measure_cell(engine, cell(), same, warm=False).counters.total.prefix_cache_hits == 0
@@ -105,7 +107,9 @@ def test_a_dying_engine_is_named(simulate, workload):
 
 
 def test_a_conversation_is_sent_turn_by_turn(simulate, workload):
-    talk = Prompt(id="t", category="c", language="en", messages=({"role": "user", "content": "a"},), follow_ups=("b", "c"))
+    talk = Prompt(
+        id="t", category="c", language="en", messages=({"role": "user", "content": "a"},), follow_ups=("b", "c")
+    )
     found = measure_cell(simulate(), cell(), dataclasses.replace(workload, prompts=(talk,)), warm=False)
     assert [r.turn for r in found.records] == [0, 1, 2]
     lengths = [r.prompt_tokens for r in found.records]

@@ -93,9 +93,13 @@ def test_reasoning_comes_before_the_answer():
 
 def test_per_step_arrays_and_their_absence():
     def end(**spec):
-        return data(choices=[], usage={"prompt_tokens": 1, "completion_tokens": 3}, metrics={"speculative_decoding": spec})
+        return data(
+            choices=[], usage={"prompt_tokens": 1, "completion_tokens": 3}, metrics={"speculative_decoding": spec}
+        )
 
-    some = read([delta("x", ids=[1]), end(num_spec_steps=1, per_step_accepted=[2], per_step_drafted=[4]), "data: [DONE]"])
+    some = read(
+        [delta("x", ids=[1]), end(num_spec_steps=1, per_step_accepted=[2], per_step_drafted=[4]), "data: [DONE]"]
+    )
     assert (some.per_step_accepted, some.per_step_drafted) == ((2,), (4,))
     none_drafted = read([delta("x", ids=[1]), end(num_spec_steps=0), "data: [DONE]"])
     assert none_drafted.per_step_accepted == ()

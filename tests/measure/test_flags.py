@@ -8,7 +8,11 @@ from labkit.records import Counters, EngineCounters, RequestRecord
 
 def engine(drafts=1000, drafted=3000, accepted=1500, per_pos=(800, 450, 250), generated=2500):
     return EngineCounters(
-        drafts=drafts, draft_tokens=drafted, accepted_tokens=accepted, accepted_per_pos=per_pos, generation_tokens=generated
+        drafts=drafts,
+        draft_tokens=drafted,
+        accepted_tokens=accepted,
+        accepted_per_pos=per_pos,
+        generation_tokens=generated,
     )
 
 
@@ -73,7 +77,10 @@ def test_requests_running_at_the_snapshot():
 
 
 def records(*tokens, **more):
-    return [RequestRecord(prompt_id=str(i), category="c", language="en", output_tokens=n, **more) for i, n in enumerate(tokens)]
+    return [
+        RequestRecord(prompt_id=str(i), category="c", language="en", output_tokens=n, **more)
+        for i, n in enumerate(tokens)
+    ]
 
 
 def test_contamination_beyond_two_percent():

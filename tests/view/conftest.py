@@ -95,12 +95,12 @@ def sweep() -> Sweep:
     return make
 
 
-@pytest.fixture
-def store(tmp_path) -> Callable[..., Run]:
+@pytest.fixture(scope="session")
+def store(tmp_path_factory) -> Callable[..., Run]:
     """``store(measurements, **plan)``: a run folder of such a plan that holds ``measurements``."""
 
     def make(measurements: Sequence[Measurement], **plan) -> Run:
-        run = Run.create(tmp_path / "run-1", plan_of(**plan), "feed")
+        run = Run.create(tmp_path_factory.mktemp("runs") / "run-1", plan_of(**plan), "feed")
         for measurement in measurements:
             run.save(measurement)
         return run

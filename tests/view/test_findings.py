@@ -15,8 +15,9 @@ def joined(*tables):
 def table(*rows, **common):
     """Speedups from (drafter, K, low, speedup, high); further columns the same in all rows."""
     plain = {"temperature": 0.0, "concurrency": 1, "prompts": 20, "left_out": 0, "blocks": 3, "launches": "resampled"}
-    columns = ["drafter", "k", "low", "speedup", "high"]
-    return pd.DataFrame([plain | dict(zip(columns, row, strict=True)) | common for row in rows], columns=[*dict.fromkeys([*columns, *plain, *common])])
+    own = ["drafter", "k", "low", "speedup", "high"]
+    filled = [plain | dict(zip(own, row, strict=True)) | common for row in rows]
+    return pd.DataFrame(filled, columns=list(dict.fromkeys([*own, *plain, *common])))
 
 
 GAIN = ("ngram", 4, 1.03, 1.33, 1.72)
@@ -48,7 +49,7 @@ def test_interval_text_of_another_column_and_unit():
     ("rows", "title"),
     [
         pytest.param([LOSS, GAIN], "ngram K=4 is faster at T = 0, 1 user: 1.33× [1.03, 1.72]", id="sure gain"),
-        pytest.param([GAIN, SURER], "eagle3 K=2 is faster at T = 0, 1 user: 1.20× [1.15, 1.25]", id="lower bound ranks"),
+        pytest.param([GAIN, SURER], "eagle3 K=2 is faster at T = 0, 1 user: 1.20× [1.15, 1.25]", id="by lower bound"),
         pytest.param([FEW, GAIN], "ngram K=4 is faster at T = 0, 1 user: 1.33× [1.03, 1.72]", id="bounds beat none"),
         pytest.param([LOSS], "No drafter pays: every interval lies below 1×", id="all losing"),
         pytest.param(
@@ -58,7 +59,8 @@ def test_interval_text_of_another_column_and_unit():
         ),
         pytest.param(
             [FEW],
-            "No drafter is surely faster; the best is suffix K=2 at T = 0, 1 user: 1.50× (too few prompts for an interval)",
+            "No drafter is surely faster; the best is suffix K=2 at T = 0, 1 user: "
+            "1.50× (too few prompts for an interval)",
             id="too few prompts",
         ),
         pytest.param([NONE], "No speedup could be computed", id="no figure"),
@@ -83,17 +85,17 @@ def test_the_title_says_where(users, words):
         pytest.param([LOSS, LOSS], "leave speculation off; every drafter measured is slower.", id="all losing"),
         pytest.param(
             [UNDECIDED],
-            "not decided; no interval lies clear of 1×. The best, draft K=2, is 1.05× [0.95, 1.15]. "
+            "not decided; no interval lies above 1×. The best, draft K=2, is 1.05× [0.95, 1.15]. "
             "Measure more prompts or blocks.",
             id="undecided",
         ),
         pytest.param(
             [FEW],
-            "not decided; no interval lies clear of 1×. The best, suffix K=2, is 1.50× (too few prompts for an "
+            "not decided; no interval lies above 1×. The best, suffix K=2, is 1.50× (too few prompts for an "
             "interval). Measure more prompts or blocks.",
             id="too few prompts",
         ),
-        pytest.param([NONE], "not decided; no interval lies clear of 1×. Measure more prompts or blocks.", id="no figure"),
+        pytest.param([NONE], "no figure; no prompt was usable in both arms.", id="no figure"),
     ],
 )
 def test_verdict(rows, sentence):
@@ -133,8 +135,11 @@ def positions(*rows):
 
 def test_acceptance_title():
     rows = positions(
-        ("ngram", 2, 0.0, 1, 1, 0.50), ("ngram", 2, 0.0, 1, 2, 0.41), ("draft", 2, 0.0, 1, 1, 0.77), ("draft", 2, 0.0, 1, 2, 0.22)
-    )  # fmt: skip
+        ("ngram", 2, 0.0, 1, 1, 0.50),
+        ("ngram", 2, 0.0, 1, 2, 0.41),
+        ("draft", 2, 0.0, 1, 1, 0.77),
+        ("draft", 2, 0.0, 1, 2, 0.22),
+    )
     assert findings.acceptance_title(rows) == "draft K=2 at T = 0: 77% of steps accept the first draft, 22% all 2"
     assert findings.acceptance_title(rows.iloc[:0]) == "Nothing was drafted"
 
@@ -142,8 +147,11 @@ def test_acceptance_title():
 def test_acceptance_title_keeps_to_one_concurrency():
     """The best cell runs 8 users; the end of its proposal must be its own, not that of 1 user."""
     rows = positions(
-        ("draft", 2, 0.0, 1, 1, 0.50), ("draft", 2, 0.0, 1, 2, 0.10), ("draft", 2, 0.0, 8, 1, 0.80), ("draft", 2, 0.0, 8, 2, 0.60)
-    )  # fmt: skip
+        ("draft", 2, 0.0, 1, 1, 0.50),
+        ("draft", 2, 0.0, 1, 2, 0.10),
+        ("draft", 2, 0.0, 8, 1, 0.80),
+        ("draft", 2, 0.0, 8, 2, 0.60),
+    )
     assert "80% of steps accept the first draft, 60% all 2" in findings.acceptance_title(rows)
 
 
@@ -180,7 +188,9 @@ def test_no_timeline(rows):
     [
         pytest.param(table(GAIN), "n = 20 prompts × 3 blocks · w", id="resampled"),
         pytest.param(
-            table(GAIN, blocks=1, launches="this launch only"), "n = 20 prompts × 1 block, this launch only · w", id="one launch"
+            table(GAIN, blocks=1, launches="this launch only"),
+            "n = 20 prompts × 1 block, this launch only · w",
+            id="one launch",
         ),
         pytest.param(
             joined(table(GAIN, left_out=2), table(LOSS, prompts=22)),

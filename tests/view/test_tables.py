@@ -38,6 +38,10 @@ def change(measurement, **fields):
     return replace(measurement, records=tuple(replace(r, **fields) for r in measurement.records))
 
 
+def slower(record, factor):
+    return replace(record, t_last=record.t_first + factor * (record.t_last - record.t_first))
+
+
 # --- shape
 
 
@@ -72,10 +76,14 @@ def test_one_row_per_what_the_table_is_about(sweep, table, rows):
     assert found[keys].equals(found[keys].sort_values(keys, kind="stable").reset_index(drop=True)), "sorted"
 
 
-def test_the_order_of_measuring_does_not_matter(sweep):
+@pytest.mark.parametrize("table", TABLES, ids=lambda t: t.__name__)
+def test_the_order_of_measuring_does_not_matter(sweep, table):
+    """But for the bounds of intervals, whose blocks are drawn by number: 2 %."""
     measured = sweep(blocks=3, jitter=0.1)
-    for table in TABLES:
-        pd.testing.assert_frame_equal(table(measured), table(measured[::-1]))
+    there, back = table(measured), table(measured[::-1])
+    pd.testing.assert_frame_equal(there, back, rtol=0.02)
+    exact = [column for column in there if column not in ("low", "high")]
+    pd.testing.assert_frame_equal(there[exact], back[exact])
 
 
 # --- numbers, by hand
@@ -138,7 +146,7 @@ def test_speedups_pair_cells_of_the_same_temperature_and_concurrency(sweep):
 
     def slowed(m):
         factor = slow[m.cell.sampling.temperature, m.cell.concurrency]
-        return replace(m, records=tuple(replace(r, t_last=r.t_first + factor * (r.t_last - r.t_first)) for r in m.records))
+        return replace(m, records=tuple(slower(r, factor) for r in m.records))
 
     found = tables.speedups([slowed(m) for m in sweep(concurrencies=(1, 2))])
     assert len(found) == 16
@@ -183,7 +191,7 @@ def test_positions_by_hand(sweep):
     rows = [row(found, "draft", 4, position=i) for i in (1, 2, 3, 4)]
     assert [r["joint"] for r in rows] == pytest.approx([9 / 13, 9 / 13, 5 / 13, 5 / 13])
     assert [r["conditional"] for r in rows] == pytest.approx([9 / 13, 1, 5 / 9, 1])
-    assert [(r["low"], r["high"]) for r in rows] == pytest.approx([(r["joint"], r["joint"]) for r in rows])
+    assert [r["low"] for r in rows] == pytest.approx([r["high"] for r in rows]), "identical requests"
     assert {r["steps"] for r in rows} == {6 * 13}
 
 
@@ -201,8 +209,8 @@ def test_by_category(sweep):
     """Halve the speed of "sql" in every arm but the baseline."""
 
     def slowed(m):
-        late = lambda r: replace(r, t_last=r.t_first + 2 * (r.t_last - r.t_first)) if r.category == "sql" else r  # noqa: E731
-        return replace(m, records=tuple(map(late, m.records))) if m.cell.spec.k else m
+        factors = {"code": 1, "sql": 2 if m.cell.spec.k else 1}
+        return replace(m, records=tuple(slower(r, factors[r.category]) for r in m.records))
 
     found = tables.speedups([slowed(m) for m in sweep()], by="category")
     assert len(found) == 16
@@ -220,8 +228,8 @@ def test_by_language(sweep):
 
 def test_a_category_that_failed_in_one_arm_is_shown_without_a_figure(sweep):
     def failing(m):
-        fail = lambda r: replace(r, error="boom") if r.category == "sql" else r  # noqa: E731
-        return replace(m, records=tuple(map(fail, m.records))) if m.cell.spec.k else m
+        errors = {"code": None, "sql": "boom" if m.cell.spec.k else None}
+        return replace(m, records=tuple(replace(r, error=errors[r.category]) for r in m.records))
 
     own = row(tables.speedups([failing(m) for m in sweep()], by="category"), "draft", 2, category="sql")
     assert pd.isna(own["speedup"])
@@ -257,11 +265,12 @@ def test_all_discarded_is_an_empty_table(sweep):
 def test_negative_counters_give_no_acceptance(sweep):
     """Without per-step arrays the counters speak, and after a restart they do not."""
     back = EngineCounters(
-        drafts=-380, draft_tokens=-1140, accepted_tokens=-450, accepted_per_pos=(-260, -130, -60), generation_tokens=-800
+        drafts=-380, draft_tokens=-1140, accepted_tokens=-450, accepted_per_pos=(-260, -130, -60)
     )  # fmt: skip
+    counters = Counters(model_name="m", per_engine={"0": back})
     measured = [
-        flagged(replace(change(m, per_step_accepted=None), counters=Counters(model_name="m", per_engine={"0": back})), "reset")
-        for m in sweep()
+        flagged(replace(change(m, per_step_accepted=None), counters=counters), "reset")
+        for m in sweep(temperatures=(0,))
     ]
     assert tables.cells(measured)[["acceptance_rate", "mean_acceptance_length"]].isna().all(axis=None)
 
@@ -301,7 +310,8 @@ def test_a_drafter_that_never_drafted_has_unknown_acceptance(sweep):
     """Empty arrays: every step yields one token, and no rate is known. It is in no position's row."""
     silent = [change(m, per_step_accepted=(), per_step_drafted=()) if m.cell.spec.k else m for m in sweep()]
     own = row(tables.acceptances(silent), "ngram", 4)
-    assert pd.isna([own[c] for c in ("acceptance_rate", "mean_acceptance_length", "low", "request_weighted_length")]).all()
+    rates = ("acceptance_rate", "mean_acceptance_length", "low", "high", "request_weighted_length")
+    assert pd.isna([own[c] for c in rates]).all()
     assert (own["tokens_per_step"], own["steps"]) == (1.0, 0)
     assert tables.positions(silent).empty
 

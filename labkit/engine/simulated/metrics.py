@@ -11,7 +11,7 @@ from prometheus_client import CollectorRegistry, generate_latest
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, Metric
 from prometheus_client.registry import Collector
 
-from labkit.engine.simulated_model import Step
+from labkit.engine.simulated.model import Step
 
 __all__ = ["MetricsPage", "Tally"]
 

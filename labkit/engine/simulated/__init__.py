@@ -1,8 +1,8 @@
 """The deterministic twin of a vLLM server: same surface, text from a small known Markov model.
 
 Runs as a process of its own, like the real one, so that starting, dying and being stopped are tested
-on the same code.  What it generates is defined in ``simulated_model.py``, how it answers in
-``simulated_server.py``.
+on the same code.  What it generates is defined in ``model.py``, how it answers in
+``server.py``.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ def start_simulated(config: EngineConfig, spec: SpecConfig, *, log_path: Path) -
         "max_num_seqs": config.max_num_seqs,
     }
     return LocalServer(
-        [sys.executable, "-m", "labkit.engine.simulated_server", "--port", str(port), "--config", json.dumps(settings)],
+        [sys.executable, "-m", "labkit.engine.simulated.server", "--port", str(port), "--config", json.dumps(settings)],
         kind="simulated",
         device="none",
         port=port,

@@ -5,7 +5,7 @@ Speculative Decoding": a draft d is accepted with probability min(1, p(d)/q(d));
 replaced by a token from the residual (p - q)+; after the last accepted one comes a bonus token from p.  A
 greedy draft (vLLM's default) or one that was looked up is a q that is 1 at d.
 
-*Conventions*: p and q are those of ``simulated_tables.Model``; ``top_k`` and ``top_p`` restrict p before
+*Conventions*: p and q are those of ``tables.Model``; ``top_k`` and ``top_p`` restrict p before
 anything else.  No I/O, no clock.
 """
 
@@ -18,9 +18,9 @@ from typing import Literal, Self
 
 import numpy as np
 
-from labkit.engine.simulated_drafts import Speculation, lookup
-from labkit.engine.simulated_tables import ONE_HOT, PERIOD, Model
-from labkit.engine.simulated_text import EOS, VOCAB, decode, encode
+from labkit.engine.simulated.drafts import Speculation, lookup
+from labkit.engine.simulated.tables import ONE_HOT, PERIOD, Model
+from labkit.engine.simulated.text import EOS, VOCAB, decode, encode
 
 __all__ = [
     "EOS", "FAULTS", "MAX_MODEL_LEN", "VOCAB", "Generation", "Model", "Request", "Speculation", "Step",

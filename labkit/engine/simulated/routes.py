@@ -14,11 +14,11 @@ from typing import Any
 
 from aiohttp import web
 
-from labkit.engine import simulated_wire
-from labkit.engine.simulated_engine import Engine, Job
-from labkit.engine.simulated_metrics import MetricsPage
-from labkit.engine.simulated_model import MAX_MODEL_LEN
-from labkit.engine.simulated_requests import Refused, read_call
+from labkit.engine.simulated import wire
+from labkit.engine.simulated.batching import Engine, Job
+from labkit.engine.simulated.metrics import MetricsPage
+from labkit.engine.simulated.model import MAX_MODEL_LEN
+from labkit.engine.simulated.requests import Refused, read_call
 
 __all__ = ["Server"]
 
@@ -29,8 +29,8 @@ _EVENTS = {"Content-Type": "text/event-stream; charset=utf-8"}
 class Server:
     """Handlers of the routes, over one engine that serves ``model``.
 
-    Faults: ``die_after``, ``error_mid_stream``, ``keepalive``, and those of ``simulated_wire`` and
-    ``simulated_metrics``.
+    Faults: ``die_after``, ``error_mid_stream``, ``keepalive``, and those of ``wire`` and
+    ``metrics``.
     """
 
     def __init__(self, model: str, engine: Engine, *, version: str, faults: Mapping[str, float | None]) -> None:
@@ -97,8 +97,8 @@ class Server:
             pass
         call, logprobs = job.call, None
         if call.prompt_logprobs is not None:
-            logprobs = simulated_wire.prompt_logprobs(self._engine.model, call.request.prompt, call.prompt_logprobs)
-        body = simulated_wire.whole_answer(call, job.generation, model=self._model, k=self._k, logprobs=logprobs)
+            logprobs = wire.prompt_logprobs(self._engine.model, call.request.prompt, call.prompt_logprobs)
+        body = wire.whole_answer(call, job.generation, model=self._model, k=self._k, logprobs=logprobs)
         return web.json_response(body)
 
     async def _stream(self, request: web.Request, job: Job) -> web.StreamResponse:
@@ -110,7 +110,7 @@ class Server:
         return response
 
     async def _events(self, job: Job, *, breaks: bool) -> AsyncIterator[str]:
-        stream = simulated_wire.Stream(job.call, model=self._model, faults=self._faults)
+        stream = wire.Stream(job.call, model=self._model, faults=self._faults)
         before = ": ping\n\n" if "keepalive" in self._faults else ""
         chunks = 0
         async for step in job:
@@ -118,7 +118,7 @@ class Server:
             chunks += 1
             if breaks and chunks == 3:
                 error = Refused(500, "EngineCore encountered an issue (planted fault).", kind="InternalServerError")
-                yield f"data: {json.dumps(error.body)}\n\n{simulated_wire.DONE}"
+                yield f"data: {json.dumps(error.body)}\n\n{wire.DONE}"
                 return
         yield stream.closing(job.generation, self._k)
 

@@ -21,7 +21,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from labkit.config import Simulation
-from labkit.engine.simulated_text import EOS, VOCAB
+from labkit.engine.simulated.text import EOS, VOCAB
 
 __all__ = ["ONE_HOT", "PERIOD", "Model"]
 

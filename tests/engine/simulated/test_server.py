@@ -23,13 +23,13 @@ from labkit.config import Drafter, EngineConfig, Simulation, SpecConfig
 from labkit.engine.metrics_page import fetch_counters, fetch_page
 from labkit.engine.process import free_port
 from labkit.engine.simulated import start_simulated
-from labkit.engine.simulated_cache import PrefixCache
-from labkit.engine.simulated_engine import step_seconds
-from labkit.engine.simulated_model import FAULTS as MODEL_FAULTS
-from labkit.engine.simulated_model import Model, decode, encode
-from labkit.engine.simulated_requests import Refused, read_call
-from labkit.engine.simulated_server import FAULTS, main, read_faults
-from labkit.engine.simulated_wire import spec_metrics
+from labkit.engine.simulated.batching import step_seconds
+from labkit.engine.simulated.cache import PrefixCache
+from labkit.engine.simulated.model import FAULTS as MODEL_FAULTS
+from labkit.engine.simulated.model import Model, decode, encode
+from labkit.engine.simulated.requests import Refused, read_call
+from labkit.engine.simulated.server import FAULTS, main, read_faults
+from labkit.engine.simulated.wire import spec_metrics
 from labkit.errors import ConfigError
 from labkit.records import Counters, EngineCounters
 
@@ -79,7 +79,7 @@ def serving(
         "spec": spec.for_vllm(),
         "max_num_seqs": max_num_seqs,
     }
-    argv = [sys.executable, "-m", "labkit.engine.simulated_server", "--port", str(port), "--config", json.dumps(config)]
+    argv = [sys.executable, "-m", "labkit.engine.simulated.server", "--port", str(port), "--config", json.dumps(config)]
     with subprocess.Popen(argv, stdout=subprocess.DEVNULL, text=True) as process:
         running = Running(f"http://127.0.0.1:{port}", process)
         try:

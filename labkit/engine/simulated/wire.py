@@ -13,9 +13,9 @@ from typing import Any
 
 import numpy as np
 
-from labkit.engine.simulated_model import VOCAB, Generation, Model, Step
-from labkit.engine.simulated_requests import Call
-from labkit.engine.simulated_text import decode, token_text
+from labkit.engine.simulated.model import VOCAB, Generation, Model, Step
+from labkit.engine.simulated.requests import Call
+from labkit.engine.simulated.text import decode, token_text
 
 __all__ = ["DONE", "Stream", "prompt_logprobs", "spec_metrics", "whole_answer"]
 

@@ -1,6 +1,6 @@
 """The HTTP face of the simulated engine, shaped like vLLM 0.32's.
 
-    python -m labkit.engine.simulated_server --port N --config JSON
+    python -m labkit.engine.simulated.server --port N --config JSON
 
 JSON: ``{"model": name, "simulation": {fields of config.Simulation}, "spec": vLLM's speculative config or null,
 "max_num_seqs": n}``.  Listens on 127.0.0.1 only.  Exit code 1 with a message when the config is not right.
@@ -26,17 +26,17 @@ from typing import Any
 from aiohttp import web
 
 from labkit.config import STRICT, Simulation, read
-from labkit.engine import simulated_model
-from labkit.engine.simulated_engine import Engine
-from labkit.engine.simulated_model import MAX_MODEL_LEN, Speculation
-from labkit.engine.simulated_routes import Server
+from labkit.engine.simulated import model
+from labkit.engine.simulated.batching import Engine
+from labkit.engine.simulated.model import MAX_MODEL_LEN, Speculation
+from labkit.engine.simulated.routes import Server
 from labkit.errors import ConfigError, LabError, did_you_mean
 
 __all__ = ["FAULTS", "ServerConfig", "main", "read_faults"]
 
 VERSION = "0.32.0+simulated"
 
-#: What can go wrong with a server (``Simulation.faults``); those of ``simulated_model`` can be named as well.
+#: What can go wrong with a server (``Simulation.faults``); those of ``model`` can be named as well.
 #: ``die_after`` and ``slow_start`` take a number: ``die_after:3``.
 FAULTS = {
     "die_after": "SIGKILL to itself after N finished requests (die_after:N)",
@@ -70,7 +70,7 @@ def read_faults(names: Sequence[str]) -> dict[str, float | None]:
         ConfigError: an unknown name, or a number missing, given in vain or not a number.
     """
     faults: dict[str, float | None] = {}
-    known = {**simulated_model.FAULTS, **FAULTS}
+    known = {**model.FAULTS, **FAULTS}
     for written in names:
         name, colon, number = written.partition(":")
         if name not in known:
@@ -86,7 +86,7 @@ def read_faults(names: Sequence[str]) -> dict[str, float | None]:
 
 def _log(message: str) -> None:
     now = time.strftime("%m-%d %H:%M:%S")
-    print(f"(EngineCore pid={os.getpid()}) INFO {now} [simulated_server.py] {message}", flush=True)
+    print(f"(EngineCore pid={os.getpid()}) INFO {now} [server.py] {message}", flush=True)
 
 
 def _described(spec: Speculation | None) -> str:
@@ -116,7 +116,7 @@ def _start(config: ServerConfig, port: int) -> None:
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(prog="python -m labkit.engine.simulated_server")
+    parser = argparse.ArgumentParser(prog="python -m labkit.engine.simulated.server")
     parser.add_argument("--port", type=int, required=True)
     parser.add_argument("--config", type=json.loads, required=True)
     args = parser.parse_args(argv)

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 
 from labkit.config import Drafter, Simulation, SpecConfig
-from labkit.engine.simulated_model import (
+from labkit.engine.simulated.model import (
     EOS,
     FAULTS,
     VOCAB,

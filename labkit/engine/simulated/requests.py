@@ -12,8 +12,8 @@ from typing import Annotated, Any
 from pydantic import Field, TypeAdapter, ValidationError
 from pydantic.dataclasses import dataclass as checked
 
-from labkit.engine.simulated_model import MAX_MODEL_LEN, VOCAB, Request
-from labkit.engine.simulated_text import chat_prompt, encode
+from labkit.engine.simulated.model import MAX_MODEL_LEN, VOCAB, Request
+from labkit.engine.simulated.text import chat_prompt, encode
 
 __all__ = ["Call", "Refused", "read_call"]
 

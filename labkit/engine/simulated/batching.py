@@ -11,10 +11,10 @@ from collections import deque
 from collections.abc import AsyncIterator, Collection, Sequence
 
 from labkit.config import Simulation
-from labkit.engine.simulated_cache import PrefixCache
-from labkit.engine.simulated_metrics import Tally
-from labkit.engine.simulated_model import Generation, Model, Speculation, Step
-from labkit.engine.simulated_requests import Call
+from labkit.engine.simulated.cache import PrefixCache
+from labkit.engine.simulated.metrics import Tally
+from labkit.engine.simulated.model import Generation, Model, Speculation, Step
+from labkit.engine.simulated.requests import Call
 
 __all__ = ["Engine", "Job", "step_seconds"]
 
