@@ -26,6 +26,7 @@ from pathlib import Path
 import aiohttp
 
 from labkit.config import EngineConfig, Simulation, SpecConfig
+from labkit.drafters.demo import locate
 from labkit.engine import Engine, launch
 from labkit.importers import Prompt
 from labkit.measure.client import Client
@@ -85,7 +86,7 @@ def labkit_rate(engine: Engine, tokens: int) -> float:
             start = time.perf_counter()
             records = await asyncio.gather(*(ask(client, text, tokens) for text in PROMPTS))
             seconds = time.perf_counter() - start
-        assert not any(record.error for record in records), records[0].error
+        assert {record.output_tokens for record in records} == {tokens}, records[0].error
         return sum(record.output_tokens for record in records) / seconds
 
     return asyncio.run(batch())
@@ -101,7 +102,7 @@ async def ask(client: Client, text: str, tokens: int):
 def bench_rate(engine: Engine, dataset: Path, folder: Path, tokens: int) -> float:
     argv = [
         sys.executable, "-c", BENCH, "--backend", "openai-chat", "--endpoint", "/v1/chat/completions",
-        "--base-url", engine.url, "--model", engine.info.model, "--skip-tokenizer-init",
+        "--base-url", engine.url, "--model", engine.info.model, "--tokenizer", locate("demo"),
         "--dataset-name", "custom", "--dataset-path", str(dataset), "--skip-chat-template", "--disable-shuffle",
         "--custom-output-len", str(tokens), "--num-prompts", str(USERS), "--max-concurrency", str(USERS),
         "--ignore-eos", "--temperature", "0", "--disable-tqdm", "--save-result", "--result-dir", str(folder),
@@ -110,7 +111,9 @@ def bench_rate(engine: Engine, dataset: Path, folder: Path, tokens: int) -> floa
     done = subprocess.run(argv, capture_output=True, text=True)
     if done.returncode:
         raise SystemExit(f"vllm bench serve failed:\n{done.stderr[-2000:]}")
-    return json.loads((folder / "bench.json").read_text())["output_throughput"]
+    result = json.loads((folder / "bench.json").read_text())
+    assert result["total_output_tokens"] == USERS * tokens, result["total_output_tokens"]  # the same work as ours
+    return result["output_throughput"]
 
 
 def limit(folder: Path, pairs: int, *, seconds: float = 6.0) -> None:

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, fields, is_dataclass
 from pathlib import Path
@@ -30,6 +31,7 @@ METHODS: Mapping[str, bool | None] = {
 }  # fmt: skip
 
 T = TypeVar("T")
+_SECRET = re.compile(r"api[-_]?key|(^|[-_])token$|secret|password", re.IGNORECASE)
 _RESERVED = {"method", "model", "num_speculative_tokens"}
 STRICT = ConfigDict(extra="forbid")
 
@@ -192,6 +194,12 @@ class EngineConfig:
     def __post_init__(self) -> None:
         if self.kind not in (kinds := ("vllm", "simulated", "remote")):
             raise ConfigError(f"unknown engine kind {self.kind!r}; allowed: {', '.join(kinds)}")
+        flags = [arg.split("=")[0] for arg in self.args if arg.startswith("-")]
+        if secret := [name for name in (*flags, *self.env) if _SECRET.search(name)]:
+            raise ConfigError(
+                f"a plan is stored and shared, so it cannot hold {secret[0]!r}; set it in your environment instead "
+                "(vLLM reads VLLM_API_KEY and HF_TOKEN, labkit sends LABKIT_API_KEY)"
+            )
         if self.kind == "remote" and not self.urls:
             raise ConfigError("a remote engine needs 'urls': a URL for each of 'baseline', '<drafter> K=<k>', …")
 

@@ -1,9 +1,11 @@
 """The command line as a user meets it: exit codes, one clear message, JSON. Each call is a process."""
 
 import json
+import os
 import re
 import subprocess
 import sys
+from pathlib import Path
 
 import pytest
 import yaml
@@ -11,11 +13,12 @@ import yaml
 from tests.engine.test_metrics_page import page
 
 
-def labkit(*argv, cwd=None, code=0):
+def labkit(*argv, cwd=None, code=0, **env):
     """Run ``labkit argv``; returns (stdout, stderr). A traceback is a failure whatever the exit code."""
     done = subprocess.run(
-        [sys.executable, "-m", "labkit.cli", *map(str, argv)], cwd=cwd, capture_output=True, text=True, timeout=300
-    )
+        [sys.executable, "-m", "labkit.cli", *map(str, argv)],
+        cwd=cwd, env={**os.environ, **env}, capture_output=True, text=True, timeout=300,
+    )  # fmt: skip
     assert "Traceback" not in done.stderr, done.stderr
     assert done.returncode == code, (done.returncode, done.stdout, done.stderr)
     return done.stdout, done.stderr
@@ -133,6 +136,44 @@ def test_a_sweep_with_failures_is_exit_1_and_names_them(tmp_path, plan_file):
     _, said = labkit("sweep", plan_file, "--out", tmp_path / "run", code=1)
     assert "2 of 2 cells" in said
     assert "ended before it was ready" in said
+
+
+NOTEBOOK = Path(__file__).parent.parent / "notebooks" / "02_sweep_report.ipynb"
+
+
+def test_the_shipped_notebook_measures_and_becomes_a_report(tmp_path, plan_file):
+    """The engine is started from the notebook's kernel, as ``make report`` does."""
+    argv = ("report", NOTEBOOK, "-p", f"plan={plan_file}", "-p", "run=new", "--out", tmp_path / "reports", "--json")
+    found = json.loads(labkit(*argv, LABKIT_RUNS=str(tmp_path / "runs"))[0])
+    page = Path(found["report"]).read_text(encoding="utf-8")
+    assert len(page.encode()) < 3_000_000
+    assert page.count('<div class="figure">') == 4
+    assert "All 2 cells of the plan were measured" in page
+    assert "Does speculation pay here" in Path(found["index"]).read_text(encoding="utf-8")
+    assert len(list((tmp_path / "runs").glob("*/cells/*.json"))) == 2
+
+
+def test_a_report_of_a_failed_measurement_fails_and_keeps_what_there_is(tmp_path, plan_file):
+    plan = yaml.safe_load(plan_file.read_text())
+    plan["engine"]["simulation"]["faults"] = ["refuse_start"]
+    plan_file.write_text(yaml.safe_dump(plan))
+    argv = (
+        "report",
+        NOTEBOOK,
+        "-p",
+        f"plan={plan_file}",
+        "-p",
+        "run=new",
+        "--out",
+        tmp_path / "reports",
+        "--name",
+        "r",
+    )
+    _, said = labkit(*argv, code=1, LABKIT_RUNS=str(tmp_path / "runs"))
+    assert "failed: MeasurementError: 2 of 2 cells" in said
+    assert "ended before it was ready" in said
+    assert (tmp_path / "reports" / "r.ipynb").exists()
+    assert not (tmp_path / "reports" / "r.html").exists()
 
 
 def test_measure_a_running_server(tmp_path, simulate):

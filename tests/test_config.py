@@ -296,3 +296,24 @@ def test_a_digest_survives_json(config):
     """Ids name files: what is stored and read again must keep its id."""
     stored = json.loads(json.dumps(dataclasses.asdict(config)))
     assert digest(read(type(config), stored, where="x")) == digest(config)
+
+
+@pytest.mark.parametrize(
+    "secret",
+    [
+        {"args": ("--api-key", "x")},
+        {"args": ("--api-key=x",)},
+        {"args": ("--hf-token", "x")},
+        {"env": {"HF_TOKEN": "x"}},
+    ],
+)
+def test_a_plan_cannot_hold_a_secret(secret):
+    """Plans and measurements are stored and shared; a key comes from the environment."""
+    with pytest.raises(ConfigError, match="set it in your environment instead") as caught:
+        EngineConfig(target="x", **secret)
+    assert "'x'" not in str(caught.value)
+
+
+def test_words_that_only_look_like_secrets_are_fine():
+    args = ("--max-num-batched-tokens", "4096", "--tokenizer", "x", "--enable-prompt-tokens-details")
+    assert EngineConfig(target="x", args=args).args == args

@@ -23,6 +23,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import platformdirs
+import psutil
 
 from labkit.errors import ConfigError, LabError
 
@@ -38,6 +39,7 @@ WEIGHTS_SHA256 = "3c5fdee91060c09a103a3ace048e09657659253dda455eaa5b13bcd2d5525f
 DEMO_DRAFTS = {"draft-6l": (0, 1, 2, 27, 28, 29)}
 
 _STAMP = "labkit.json"
+_MAKING = ".making-"
 
 
 def cache_dir() -> Path:
@@ -106,7 +108,8 @@ def _folder(model: str) -> Path:
 def _install(folder: Path, build: Callable[[Path], None]) -> None:
     """Build into a temporary folder beside ``folder``, stamp it, move it into place."""
     folder.parent.mkdir(parents=True, exist_ok=True)
-    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=".making-") as scratch:
+    _clear_interrupted(folder.parent)
+    with tempfile.TemporaryDirectory(dir=folder.parent, prefix=f"{_MAKING}{os.getpid()}-") as scratch:
         new = Path(scratch) / "model"
         new.mkdir()
         build(new)
@@ -115,6 +118,13 @@ def _install(folder: Path, build: Callable[[Path], None]) -> None:
         if folder.exists():
             shutil.rmtree(folder)
         new.rename(folder)
+
+
+def _clear_interrupted(models: Path) -> None:
+    """Remove what a killed process left half-made; the name says whose it was."""
+    for left in models.glob(f"{_MAKING}*"):
+        if not psutil.pid_exists(int(left.name.removeprefix(_MAKING).split("-")[0])):
+            shutil.rmtree(left, ignore_errors=True)
 
 
 def _build_target(folder: Path) -> None:

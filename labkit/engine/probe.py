@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import os
 from dataclasses import dataclass
 
 import httpx
 
 from labkit.engine.metrics_page import parse_page
 
-__all__ = ["Probe", "probe", "base_url"]
+__all__ = ["Probe", "probe", "base_url", "api_key"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -22,6 +23,12 @@ class Probe:
     version: str | None
 
 
+def api_key() -> str | None:
+    """The key to send, from the environment alone: ``LABKIT_API_KEY``, else ``VLLM_API_KEY``, which a server
+    started here reads too."""
+    return os.environ.get("LABKIT_API_KEY") or os.environ.get("VLLM_API_KEY")
+
+
 def base_url(url: str) -> str:
     """``url`` without a trailing ``/v1`` or slash."""
     return url.rstrip("/").removesuffix("/v1").rstrip("/")
@@ -33,7 +40,9 @@ def probe(url: str, *, model: str | None = None, timeout: float = 5.0) -> Probe:
     Raises:
         httpx.HTTPError: it does not answer, or not as an OpenAI-compatible server does.
     """
-    with httpx.Client(base_url=base_url(url), timeout=timeout, verify=url.startswith("https")) as http:
+    headers = {"Authorization": f"Bearer {key}"} if (key := api_key()) else {}
+    verify = url.startswith("https")
+    with httpx.Client(base_url=base_url(url), timeout=timeout, verify=verify, headers=headers) as http:
         served = http.get("/v1/models").raise_for_status().json()["data"]
         chosen = next((entry for entry in served if entry["id"] == model), served[0])
         page = http.get("/metrics").raise_for_status().text

@@ -18,6 +18,7 @@ import httpx
 import labkit
 from labkit.engine.base import Engine, EngineInfo
 from labkit.engine.metrics_page import fetch_counters
+from labkit.engine.probe import api_key
 from labkit.errors import LabError, MeasurementError
 from labkit.importers import Prompt
 from labkit.measure import flags
@@ -39,7 +40,7 @@ BUSY_SHARE = 0.1
 
 
 def measure_cell(
-    engine: Engine, cell: Cell, workload: Workload, *, salt: bool = True, warm: bool = True, api_key: str | None = None
+    engine: Engine, cell: Cell, workload: Workload, *, salt: bool = True, warm: bool = True
 ) -> Measurement:
     """Measure ``cell`` on a ready engine. Blocks; works where an event loop runs already.
 
@@ -47,14 +48,12 @@ def measure_cell(
         MeasurementError: no request succeeded, the engine died, or its metrics page vanished; carries the
             server's words.
     """
-    return run_sync(_measure(engine, cell, workload, salt=salt, warm=warm, api_key=api_key))
+    return run_sync(_measure(engine, cell, workload, salt=salt, warm=warm))
 
 
-async def _measure(
-    engine: Engine, cell: Cell, workload: Workload, *, salt: bool, warm: bool, api_key: str | None
-) -> Measurement:
+async def _measure(engine: Engine, cell: Cell, workload: Workload, *, salt: bool, warm: bool) -> Measurement:
     model, started_at = engine.info.model, time.time()
-    async with Client(engine.url, model, api_key=api_key or os.environ.get("OPENAI_API_KEY")) as client:
+    async with Client(engine.url, model, api_key=api_key()) as client:
         if warm:
             await _warm(client, cell, workload)
         before = await _quiet_counters(engine)

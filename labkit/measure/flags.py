@@ -12,7 +12,7 @@ __all__ = ["counter_state", "counter_flags", "contamination", "degeneration", "p
 CONTAMINATION_TOLERANCE = 0.02
 #: Chunks per second that one labkit client process reads without falling behind
 #: (``benchmarks/client_overhead.py``).
-CLIENT_CHUNK_LIMIT = 3000.0
+CLIENT_CHUNK_LIMIT = 10_000.0
 
 _SPEC_SERIES = ("drafts", "draft_tokens", "accepted_tokens", "accepted_per_pos")
 
