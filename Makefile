@@ -16,7 +16,7 @@ export PIP_NO_WARN_SCRIPT_LOCATION := 1
 
 report: models
 	@echo "labkit: measuring the demo on this machine (about 8 minutes on 2 cores)"
-	$(BIN)/labkit report notebooks/02_sweep_report.ipynb -p run=new -p blocks=$(BLOCKS) --out reports
+	@$(BIN)/labkit report notebooks/02_sweep_report.ipynb -p run=new -p blocks=$(BLOCKS) --out reports
 	@echo "labkit: open reports/index.html"
 
 lab: models

@@ -144,7 +144,7 @@ def report(
     """Execute a notebook and write one HTML file that opens without network, and the index."""
     from labkit.view.report import build_report
 
-    page = build_report(notebook, dict(_pair(text) for text in parameter or ()), out=out, name=name)
+    page = build_report(notebook, dict(_pair(text) for text in parameter or ()), out=out, name=name, echo=sys.stderr)
     found = {"report": str(page), "index": str(out / "index.html")}
     _print_json(found) if as_json else print(f"report: {page}\nall reports: {found['index']}")
 

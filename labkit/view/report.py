@@ -11,7 +11,7 @@ import time
 from collections.abc import Mapping
 from html import escape
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 from urllib.parse import quote
 
 import nbformat
@@ -30,9 +30,15 @@ _SUMMARY = re.compile(r'<script type="application/json" id="labkit-summary">(.*?
 
 
 def build_report(
-    notebook: str | Path, parameters: Mapping[str, Any], *, out: str | Path = "reports", name: str | None = None
+    notebook: str | Path,
+    parameters: Mapping[str, Any],
+    *,
+    out: str | Path = "reports",
+    name: str | None = None,
+    echo: TextIO | None = None,
 ) -> Path:
     """Execute ``notebook`` with ``parameters`` and write ``<out>/<name>.html`` and the executed notebook.
+    What its cells print, progress above all, also goes to ``echo`` at once.
 
     Raises:
         ConfigError: the notebook is missing, a parameter is unknown or has another type.
@@ -46,7 +52,7 @@ def build_report(
     out.mkdir(parents=True, exist_ok=True)
     name = name or f"{notebook.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     executed = out / f"{name}.ipynb"
-    _execute(notebook, executed, values)
+    _execute(notebook, executed, values, echo)
     page = out / f"{name}.html"
     page.write_text(_render(nbformat.read(executed, as_version=4), executed), encoding="utf-8")
     build_index(out)
@@ -66,11 +72,11 @@ def typed_parameters(notebook: Path, given: Mapping[str, Any]) -> dict[str, Any]
     return typed_values(given, known, where=notebook.name)
 
 
-def _execute(notebook: Path, executed: Path, values: dict[str, Any]) -> None:
+def _execute(notebook: Path, executed: Path, values: dict[str, Any], echo: TextIO | None) -> None:
     try:
         papermill.execute_notebook(
             str(notebook), str(executed), parameters=values, kernel_name="python3", progress_bar=False,
-            log_output=False, store_widget_state=False, request_save_on_cell_execute=True,
+            log_output=False, store_widget_state=False, request_save_on_cell_execute=True, stdout_file=echo,
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
         raise ReportError(

@@ -164,3 +164,23 @@ def test_seed_changes_the_order_and_not_the_cells():
     a, b = plan(blocks=3), dataclasses.replace(plan(blocks=3), seed=1)
     assert [c.label for c in a.cells()] != [c.label for c in b.cells()]
     assert sorted(c.label for c in a.cells()) == sorted(c.label for c in b.cells())
+
+
+@pytest.mark.engine
+def test_a_real_engine_killed_while_it_measures(tmp_path):
+    """SIGKILL to vLLM's engine process alone; its front process would go on answering for a while."""
+    engine = EngineConfig(target="demo", max_num_seqs=8)
+    asked = plan(engine=engine, drafters=(), k=(), temperatures=(0.0, 0.8), warmup="engine")
+    mine = psutil.Process()
+
+    def kill_engine(progress):
+        if progress.done == 1 and not progress.failure:
+            (core,) = [c for c in mine.children(recursive=True) if "EngineCore" in c.name() + " ".join(c.cmdline())]
+            core.kill()
+
+    run = sweep(asked, out=tmp_path / "run", progress=kill_engine)
+    assert (len(run.measurements()), len(run.failures())) == (1, 1)
+    resumed = sweep(asked, out=tmp_path / "run", resume=True)
+    assert len(resumed.measurements()) == 2
+    assert resumed.failures() == {}
+    assert not [c for c in mine.children(recursive=True) if c.status() != psutil.STATUS_ZOMBIE]
