@@ -39,6 +39,7 @@ models: $(STAMP)
 $(STAMP): requirements/$(DEVICE).txt pyproject.toml
 	@echo "labkit: setting up $(VENV) for $(DEVICE) with $(PYTHON) (2 to 5 minutes, 4 GB, once)"
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info[:2] != (3, 11) and f"labkit needs Python 3.11, this is {sys.version.split()[0]}; say make PYTHON=/path/to/python3.11")'
+	@for other in $(VENV)/.ready-*pu; do case $$other in *-$(DEVICE)|*'*'*) ;; *) rm -rf $(VENV);; esac; done
 	@test -x $(BIN)/pip || $(PYTHON) -m venv $(VENV)
 	@start=$$SECONDS; requirements/install.sh $(DEVICE) $(BIN)/python && echo "labkit: set up in $$((SECONDS - start)) s"
 	@touch $@

@@ -139,6 +139,7 @@ def drain_rate(engine: Engine, tokens: int) -> float:
         body = {"model": engine.info.model, "messages": [{"role": "user", "content": text}], "max_tokens": tokens}
         body |= {"stream": True, "temperature": 0.0, "ignore_eos": True, "return_token_ids": True}
         async with session.post(f"{engine.url}/v1/chat/completions", json=body) as response:
+            response.raise_for_status()
             async for _ in response.content.iter_any():
                 pass
         return tokens

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-from dataclasses import asdict
+import time
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated, Any
 
 import typer
 
-from labkit.errors import ConfigError, LabError
+from labkit.errors import ConfigError, LabError, MeasurementError
 
 __all__ = ["app", "main"]
 
@@ -60,7 +61,9 @@ def metrics(
 
 @app.command()
 def measure(
-    target: Annotated[str, typer.Option(help="Folder, hub id or 'demo'.")] = "demo",
+    target: Annotated[
+        str | None, typer.Option(help="Folder, hub id or 'demo' (default); with --url what it serves.")
+    ] = None,
     url: Annotated[str | None, typer.Option(help="Measure this running server instead of starting one.")] = None,
     method: Annotated[str | None, typer.Option(help="vLLM's speculative method.")] = None,
     draft: Annotated[str | None, typer.Option(help="The draft's folder or hub id.")] = None,
@@ -78,6 +81,7 @@ def measure(
     from labkit.engine import check, launch
     from labkit.engine.remote import RemoteEngine
     from labkit.measure.cell import measure_cell
+    from labkit.paths import runs_root
     from labkit.plan import Cell, WorkloadSpec
     from labkit.store import dump_measurement
     from labkit.view import tables
@@ -87,22 +91,24 @@ def measure(
         method = "draft_model"
     spec = SpecConfig(drafter=Drafter(method=method, model=draft) if method else None, k=k)
     asked = WorkloadSpec(source=prompts, per_category=per_category, max_tokens=max_tokens)
-    workload, config = load_workload(asked), EngineConfig(target=target)
+    workload, config = load_workload(asked), EngineConfig(target=target or "demo")
+    cell = Cell(
+        target=target or "demo",
+        spec=spec,
+        sampling=Sampling(temperature=temperature),
+        concurrency=concurrency,
+        workload=asked,
+    )
     if url is None:
         check(config, [spec])
-    log = Path("runs") / "measure" / "engine.log"
-    with RemoteEngine(url, spec) if url else launch(config, spec, log_path=log) as engine:
-        cell = Cell(
-            target=engine.info.model,
-            spec=spec,
-            sampling=Sampling(temperature=temperature),
-            concurrency=concurrency,
-            workload=asked,
-        )
-        measurement = measure_cell(engine, cell, workload)
+    log = runs_root() / "measure" / f"{time.strftime('%Y%m%d-%H%M%S')}.log"
+    with RemoteEngine(url, spec, model=target) if url else launch(config, spec, log_path=log) as engine:
+        measurement = measure_cell(engine, replace(cell, target=engine.info.model), workload)
+    _print_json(asdict(measurement)) if as_json else print(tables.cells([measurement]).T.to_string(header=False))
     if out:
         dump_measurement(out, measurement)
-    _print_json(asdict(measurement)) if as_json else print(tables.cells([measurement]).T.to_string(header=False))
+    if measurement.discarded:
+        raise MeasurementError("; ".join(f"{flag.name}: {flag.reason}" for flag in measurement.flags))
 
 
 @app.command()
@@ -118,10 +124,12 @@ def sweep(
     from labkit.measure import sweep as sweeping
     from labkit.measure.progress import each_cell
     from labkit.plan import load_plan
+    from labkit.store import Run, latest_run
 
     asked = load_plan(plan).with_(blocks=blocks)
     if dry_run:
-        todo = sweeping.dry_run(asked)
+        begun = latest_run(plan=asked) if resume else None
+        todo = sweeping.dry_run(asked, run=Run.open(out) if out and resume else begun)
         _print_json(todo) if as_json else _print_dry_run(todo)
         return
     say = (lambda line: print(line, file=sys.stderr)) if as_json else print
@@ -186,13 +194,14 @@ def _print_dry_run(todo: dict[str, Any]) -> None:
 def main() -> None:
     """Entry point. A user's mistake is one message, never a traceback."""
     try:
-        app(standalone_mode=True)
+        app()
     except LabError as error:
         print(f"error: {error}", file=sys.stderr)
         sys.exit(error.exit_code)
-    except KeyboardInterrupt:
-        print("interrupted; finished cells are kept, go on with --resume", file=sys.stderr)
-        sys.exit(130)
+    except SystemExit as end:
+        if end.code == 130:  # typer's answer to an interrupt
+            print("interrupted; finished cells are kept, go on with --resume", file=sys.stderr)
+        raise
 
 
 if __name__ == "__main__":

@@ -108,8 +108,6 @@ class SpecConfig:
         config: dict[str, Any] = {"method": self.drafter.method, "num_speculative_tokens": self.k}
         if self.drafter.model:
             config["model"] = self.drafter.model
-        if self.drafter.method == "ngram":  # vLLM refuses ngram without a lookup length
-            config |= {"prompt_lookup_max": 4, "prompt_lookup_min": 2}
         return config | self.drafter.options
 
 
@@ -151,7 +149,7 @@ class Simulation:
     A step with B running requests and K drafts takes
     ``base + per_token·B·(K+1) + [K>0]·(draft_base + draft_per_token·K)`` seconds.
     ``agreement`` in [0, 1] says how close the drafter q is to the target p. ``faults`` are named in
-    ``engine/model.py`` and ``engine/server.py``.
+    ``model.py`` and ``server.py`` there.
     """
 
     __pydantic_config__ = STRICT

@@ -44,6 +44,8 @@ def read_prompts(path: str | Path) -> list[Prompt]:
         text = path.read_text(encoding="utf-8-sig")
     except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
         raise WorkloadError(f"no prompts file at {path}") from None
+    except OSError as error:
+        raise WorkloadError(f"cannot read {path}: {error.strerror}") from None
     except UnicodeDecodeError as error:
         raise WorkloadError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
     prompts, seen = [], {}

@@ -60,6 +60,10 @@ class Cell:
     block: int = 0
     seed: int = 0
 
+    def __post_init__(self) -> None:
+        if self.concurrency < 1:
+            raise ConfigError(f"concurrency is the number of users at once, ≥ 1; got {self.concurrency}")
+
     @property
     def id(self) -> str:
         return digest(self)
@@ -99,6 +103,8 @@ class Plan:
             raise ConfigError(f"'k' lists K ≥ 1 (the baseline K = 0 is always measured); got {list(self.k)}")
         if self.blocks < 1 or any(c < 1 for c in self.concurrencies):
             raise ConfigError(f"blocks and concurrencies must be ≥ 1; got {self.blocks} and {list(self.concurrencies)}")
+        if "/" in self.name or not self.name:
+            raise ConfigError(f"a plan's name becomes part of a folder's name; got {self.name!r}: leave '/' out")
         names = [drafter.name for drafter in self.drafters]
         if len(set(names)) < len(names):
             raise ConfigError(f"drafters need different names; got {names}: set 'name'")
@@ -162,7 +168,9 @@ def load_plan(path: str | Path) -> Plan:
     try:
         data = yaml.safe_load(path.read_text(encoding="utf-8"))
     except FileNotFoundError:
-        raise ConfigError(f"no plan at {path}; write one (README, 'A plan') or use data/plans/demo.yaml") from None
+        raise ConfigError(
+            f"no plan at {path}; write one (README, 'Measure your own') or use data/plans/demo.yaml"
+        ) from None
     except OSError as error:
         raise ConfigError(f"cannot read a plan from {path}: {error.strerror}; give a YAML file") from None
     except (yaml.YAMLError, UnicodeDecodeError) as error:

@@ -35,6 +35,7 @@ FLAGS = {
     "machine_busy": "other processes used the machine",
     "idle_engine": "one of several engines did nothing",
     "invariant": "counters contradict each other",
+    "not_warm": "two warm-up rounds in a row never agreed within 5 %",
     "method_mismatch": "the engine runs another method or K than was asked for",
 }
 
@@ -172,6 +173,7 @@ class RequestRecord:
     chunk_tokens: tuple[int | None, ...] = ()
     finish_reason: str | None = None
     text: str = ""
+    reasoning: str = ""
     prompt_token_ids: tuple[int, ...] | None = None
     output_token_ids: tuple[int, ...] | None = None
     per_step_accepted: tuple[int, ...] | None = None
@@ -219,13 +221,15 @@ class Provenance:
 
 @dataclass(frozen=True, kw_only=True)
 class Measurement:
-    """One measured cell: what was asked, what came back, and what is wrong with it."""
+    """One measured cell: what was asked, what came back, and what is wrong with it. ``others_cores``: cores
+    that other processes of this machine kept busy meanwhile."""
 
     cell: Cell
     records: tuple[RequestRecord, ...]
     counters: Counters | None
     provenance: Provenance
     wall_seconds: float
+    others_cores: float = 0.0
     flags: tuple[Flag, ...] = ()
 
     @property

@@ -56,6 +56,8 @@ class Run:
                     f"{folder} already holds a run of this plan; add --resume to go on, or give another --out"
                 )
             return run
+        if folder.exists() and not folder.is_dir():
+            raise StoreError(f"{folder} is a file; --out names a folder")
         if folder.exists() and any(folder.iterdir()):
             raise StoreError(f"{folder} is not empty and holds no run; give another --out")
         run = cls(folder, plan, workload_hash)
@@ -194,7 +196,7 @@ def _write(path: Path, data: Any) -> None:
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         with temporary.open("w", encoding="utf-8") as file:
-            json.dump(data, file, ensure_ascii=False)
+            json.dump(data, file)
             file.flush()
             os.fsync(file.fileno())
         temporary.rename(path)

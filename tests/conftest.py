@@ -18,7 +18,7 @@ from labkit.errors import ConfigError
 from labkit.importers import Prompt
 from labkit.workloads import Workload
 
-NGRAM = Drafter(method="ngram")
+NGRAM = Drafter(method="ngram", options={"prompt_lookup_max": 4, "prompt_lookup_min": 2})
 DRAFT = Drafter(method="draft_model", model="demo/draft-6l")
 SPECS = {
     "baseline": SpecConfig(),

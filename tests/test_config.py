@@ -136,13 +136,13 @@ def test_configs_are_frozen_and_keyword_only(config):
 @pytest.mark.parametrize(
     ("drafter", "k", "told"),
     [
-        (NGRAM, 3, {"method": "ngram", "num_speculative_tokens": 3, "prompt_lookup_max": 4, "prompt_lookup_min": 2}),
+        (NGRAM, 3, {"method": "ngram", "num_speculative_tokens": 3}),
         (EAGLE, 2, {"method": "eagle3", "num_speculative_tokens": 2, "model": "owner/head"}),
         (Drafter(method="mtp"), 1, {"method": "mtp", "num_speculative_tokens": 1}),
         (
             Drafter(method="ngram", options={"prompt_lookup_max": 7}),
             2,
-            {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 7, "prompt_lookup_min": 2},
+            {"method": "ngram", "num_speculative_tokens": 2, "prompt_lookup_max": 7},
         ),
         (
             Drafter(method="draft_model", model="d", options={"draft_tensor_parallel_size": 1}),

@@ -6,7 +6,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 import numpy as np
@@ -112,15 +112,25 @@ def from_records(records: Sequence[RequestRecord]) -> Acceptance | None:
 
 
 def length_interval(records: Sequence[RequestRecord], *, confidence: float = 0.95) -> Interval:
-    """Interval of the token-weighted mean acceptance length, requests resampled."""
-    known = [r for r in records if r.per_step_accepted]
-    if not known:
+    """Interval of the token-weighted mean acceptance length. Prompts are resampled, each with all its turns
+    and repetitions: at T = 0 a repetition tells nothing new."""
+    (accepted, steps), prompts = _per_prompt(records, lambda r: (sum(r.per_step_accepted), len(r.per_step_accepted)))
+    if not prompts:
         return Interval(mid=float("nan"), low=float("nan"), high=float("nan"))
-    accepted = np.array([sum(r.per_step_accepted) for r in known], dtype=float)
-    steps = np.array([len(r.per_step_accepted) for r in known], dtype=float)
-    weights = draw_weights(len(known))
+    weights = draw_weights(prompts)
     replicates = 1 + weights @ accepted / (weights @ steps)
-    return interval_of(1 + accepted.sum() / steps.sum(), replicates, units=len(known), confidence=confidence)
+    return interval_of(1 + accepted.sum() / steps.sum(), replicates, units=prompts, confidence=confidence)
+
+
+def _per_prompt(
+    records: Sequence[RequestRecord], counts: Callable[[RequestRecord], tuple[int, ...]]
+) -> tuple[np.ndarray, int]:
+    """``counts`` of the records that drafted, summed per prompt: [count, prompt], and how many prompts."""
+    sums: dict[str, np.ndarray] = {}
+    for record in records:
+        if record.per_step_accepted:
+            sums[record.prompt_id] = sums.get(record.prompt_id, 0) + np.array(counts(record), dtype=float)
+    return (np.stack(list(sums.values()), axis=1) if sums else np.zeros((2, 0))), len(sums)
 
 
 def request_weighted_length(records: Sequence[RequestRecord]) -> float:
@@ -130,25 +140,30 @@ def request_weighted_length(records: Sequence[RequestRecord]) -> float:
 
 
 def joint_intervals(records: Sequence[RequestRecord], k: int, *, confidence: float = 0.95) -> list[Interval]:
-    """Joint rates p_1…p_k with intervals, requests resampled."""
-    known = [r for r in records if r.per_step_accepted]
-    if not known:
+    """Joint rates p_1…p_k with intervals, prompts resampled as in :func:`length_interval`."""
+
+    def reached(record: RequestRecord) -> tuple[int, ...]:
+        return len(record.per_step_accepted), *(sum(a >= i for a in record.per_step_accepted) for i in range(1, k + 1))
+
+    (steps, *rows), prompts = _per_prompt(records, reached)
+    if not prompts:
         return []
-    steps = np.array([len(r.per_step_accepted) for r in known], dtype=float)
-    weights = draw_weights(len(known))
-    rows = [np.array([sum(a >= i for a in r.per_step_accepted) for r in known], dtype=float) for i in range(1, k + 1)]
+    weights = draw_weights(prompts)
     return [
-        interval_of(row.sum() / steps.sum(), weights @ row / (weights @ steps), units=len(known), confidence=confidence)
+        interval_of(row.sum() / steps.sum(), weights @ row / (weights @ steps), units=prompts, confidence=confidence)
         for row in rows
     ]
 
 
 def decode_steps(record: RequestRecord) -> int | None:
     """All decode steps of a request, drafted or not. The first token comes from prefill; a step without
-    drafts yields one token; the last step may reach beyond the output's end."""
+    drafts yields one token; the last drafted step may reach beyond the output's end. How far is seen in the
+    last chunk where it holds several tokens; else up to K undrafted steps go uncounted."""
     if record.output_tokens is None or record.per_step_accepted is None:
         return None
     from_drafted = sum(record.per_step_accepted) + len(record.per_step_accepted)
+    if record.per_step_accepted and record.chunk_tokens and (record.chunk_tokens[-1] or 0) > 1:
+        from_drafted -= max(0, record.per_step_accepted[-1] + 1 - record.chunk_tokens[-1])
     return len(record.per_step_accepted) + max(0, record.output_tokens - 1 - from_drafted)
 
 

@@ -10,6 +10,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from labkit.errors import ConfigError
+
 __all__ = ["Interval", "draw_weights", "interval_of", "MIN_UNITS"]
 
 REPLICATES = 2000
@@ -33,7 +35,13 @@ def draw_weights(units: int, *, replicates: int = REPLICATES, seed: int = 0) -> 
 
 def interval_of(mid: float, replicates: np.ndarray, *, units: int, confidence: float) -> Interval:
     """Percentile interval at ``confidence`` around the figure ``mid`` from ``units`` resampled units;
-    undefined replicates are left out."""
+    undefined replicates are left out.
+
+    Raises:
+        ConfigError: ``confidence`` is not between 0 and 1.
+    """
+    if not 0 < confidence < 1:
+        raise ConfigError(f"confidence must lie between 0 and 1, 0.95 say; got {confidence}")
     usable = replicates[np.isfinite(replicates)]
     if units < MIN_UNITS or not usable.size:
         return Interval(mid=float(mid), low=float("nan"), high=float("nan"))

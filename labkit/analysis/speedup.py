@@ -45,21 +45,23 @@ def cell_tpot(records: Sequence[RequestRecord]) -> float:
 def speedup(blocks: Sequence[Block], *, confidence: float = 0.95, seed: int = 0) -> Speedup:
     """Speedup over ``blocks`` of (baseline records, records of the arm).
 
-    A prompt counts where both arms finished it in every block with a TPOT; it is left out of the
-    headline where any of its outputs loops. NaN when no prompt is left.
+    A prompt (a turn of a conversation) counts where both arms finished it in every block with a TPOT; it is
+    left out of the headline where any of its outputs loops. NaN when no prompt is left.
     """
     arms = [(_by_prompt(base), _by_prompt(arm)) for base, arm in blocks]
     shared = sorted(set.intersection(*(set(records) for pair in arms for records in pair))) if arms else []
     sound = [key for key in shared if not any(is_looping(records[key]) for pair in arms for records in pair)]
     everything = _ratios(arms, shared, np.ones((1, len(shared))))
     mids = _ratios(arms, sound, np.ones((1, len(sound))))
-    weights = draw_weights(len(sound), seed=seed) if sound else np.ones((1, 0))
+    prompts = list(dict.fromkeys(prompt for prompt, _ in sound))
+    weights = draw_weights(len(prompts), seed=seed) if prompts else np.ones((1, 0))
+    weights = weights[:, [prompts.index(prompt) for prompt, _ in sound]]  # all turns of a prompt together
     replicates = _over_blocks(_ratios(arms, sound, weights), seed=seed)
     return Speedup(
-        interval=interval_of(_geometric_mean(mids), replicates, units=len(sound), confidence=confidence),
+        interval=interval_of(_geometric_mean(mids), replicates, units=len(prompts), confidence=confidence),
         with_looping=_geometric_mean(everything),
-        prompts=len(sound),
-        left_out=len(shared) - len(sound),
+        prompts=len(prompts),
+        left_out=len({prompt for prompt, _ in shared}) - len(prompts),
         blocks=len(arms),
         launches="resampled" if len(arms) >= MIN_BLOCKS else "this launch only",
     )

@@ -40,7 +40,7 @@ def launch(config: EngineConfig, spec: SpecConfig, *, log_path: Path) -> Engine:
         from labkit.engine.remote import RemoteEngine
 
         check(config, [spec])
-        return RemoteEngine(config.urls[spec.label], spec)
+        return RemoteEngine(config.urls[spec.label], spec, model=config.target)
     if config.kind == "simulated":
         from labkit.engine.simulated import start_simulated
 

@@ -7,7 +7,7 @@ and nothing else.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Protocol, Self
@@ -35,7 +35,6 @@ class EngineInfo:
     cpu_fixes: str | None = None
     pids: tuple[int, ...] = ()
     log_path: Path | None = None
-    notes: tuple[str, ...] = field(default=())
 
 
 class Engine(Protocol):

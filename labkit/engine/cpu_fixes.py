@@ -36,6 +36,15 @@ def register() -> None:
     if os.environ.get(SWITCH, "1") == "0":
         logger.warning("labkit cpu fixes: switched off by %s=0", SWITCH)
         return
+    try:
+        applied = _apply()
+    except (ImportError, AttributeError) as error:  # another vLLM: repair nothing rather than stop its start
+        logger.warning("labkit cpu fixes: none, this vLLM is not known (%s)", error)
+        return
+    logger.warning("labkit cpu fixes: %s", "; ".join(applied) if applied else "none needed")
+
+
+def _apply() -> list[str]:
     applied = []
     if expand_is_broken():
         _replace_expand()
@@ -43,7 +52,7 @@ def register() -> None:
     if top_k_is_broken():
         _replace_top_k()
         applied.append("top_k on a step without drafts")
-    logger.warning("labkit cpu fixes: %s", "; ".join(applied) if applied else "none needed")
+    return applied
 
 
 def expand_is_broken() -> bool:

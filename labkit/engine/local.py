@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 import httpx
+import psutil
 
 from labkit.config import SpecConfig
 from labkit.engine.base import EngineInfo
@@ -16,6 +17,8 @@ from labkit.engine.process import ServerProcess
 from labkit.errors import EngineError
 
 __all__ = ["LocalServer"]
+
+LONG_LIVED_SECONDS = 5.0
 
 _METHOD = re.compile(r"speculative_config=(?:SpeculativeConfig\(method='(\w+)'|(None))")
 _CPU_FIXES = re.compile(r"labkit cpu fixes: (.*)")
@@ -47,15 +50,16 @@ class LocalServer:
         try:
             facts = _wait_ready(self._process, port, spec, timeout=timeout)
             self.info = _info(self._process, facts, kind=kind, device=device, spec=spec, argv=argv)
+            self._core = _long_lived(self._process.members())
         except BaseException:
             self._process.stop(grace=2)
             raise
 
     def alive(self) -> bool:
-        """Whether every process that was there when it became ready still is, and still listens: a server
-        whose engine process was killed goes on answering for a while."""
+        """Whether it listens, and no long-lived process of it is gone: a server whose engine process was killed
+        goes on answering for a while."""
         running = {member.pid for member in self._process.members()}
-        return running >= set(self.info.pids) and self._process.listens_on(self._port)
+        return running >= self._core and self._process.listens_on(self._port)
 
     def last_words(self) -> str:
         return self._process.last_words()
@@ -68,6 +72,11 @@ class LocalServer:
 
     def __exit__(self, *_: object) -> None:
         self.close()
+
+
+def _long_lived(members: Sequence[psutil.Process]) -> set[int]:
+    """Pids that are older than any helper (a compiler, say) would be."""
+    return {member.pid for member in members if time.time() - member.create_time() > LONG_LIVED_SECONDS}
 
 
 def _wait_ready(process: ServerProcess, port: int, spec: SpecConfig, *, timeout: float) -> Probe:
@@ -86,7 +95,14 @@ def _wait_ready(process: ServerProcess, port: int, spec: SpecConfig, *, timeout:
             )
         try:
             facts = probe(f"http://127.0.0.1:{port}")
-        except (httpx.HTTPError, KeyError, ValueError):
+        except httpx.HTTPStatusError as error:
+            if error.response.status_code in (401, 403):
+                raise EngineError(
+                    f"the engine for {spec.label} refuses the key; LABKIT_API_KEY, if set, must be VLLM_API_KEY"
+                ) from None
+            time.sleep(0.2)
+            continue
+        except (httpx.HTTPError, LookupError, TypeError, ValueError):
             time.sleep(0.2)
             continue
         if not process.listens_on(port):

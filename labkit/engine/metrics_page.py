@@ -16,6 +16,7 @@ from prometheus_client import parser
 from prometheus_client.openmetrics import parser as openmetrics
 from prometheus_client.samples import Sample
 
+from labkit.engine.http import base_url, get
 from labkit.errors import ConfigError, EngineError, did_you_mean
 from labkit.records import Counters, EngineCounters
 
@@ -46,12 +47,15 @@ def parse_page(text: str) -> dict[str, Counters]:
     for sample in _samples(text):
         name = sample.name.removesuffix("_total")
         model, engine = sample.labels.get("model_name", ""), sample.labels.get("engine", "0")
-        if name in _COUNTERS:
-            counts[model, engine][_COUNTERS[name]] = int(sample.value)
-        elif name == _PER_POS:
-            per_pos[model, engine][int(sample.labels["position"])] = int(sample.value)
-        elif name in _GAUGES:
-            gauges[model][_GAUGES[name]] += int(sample.value)
+        try:
+            if name in _COUNTERS:
+                counts[model, engine][_COUNTERS[name]] = int(sample.value)
+            elif name == _PER_POS:
+                per_pos[model, engine][int(sample.labels["position"])] = int(sample.value)
+            elif name in _GAUGES:
+                gauges[model][_GAUGES[name]] += int(sample.value)
+        except (ValueError, OverflowError, KeyError) as error:
+            raise ConfigError(f"the metrics page holds {sample.name} {sample.labels} {sample.value}: {error}") from None
     pages: dict[str, dict[str, EngineCounters]] = defaultdict(dict)
     for model, engine in sorted({*counts, *per_pos}):
         by_position = per_pos.get((model, engine))
@@ -91,21 +95,16 @@ def fetch_page(url: str, *, timeout: float = 10.0) -> str:
     """The text of ``url``'s ``/metrics``; ``url`` with or without that ending.
 
     Raises:
+        ConfigError: ``url`` is none.
         EngineError: no answer, or not 200.
     """
-    page = f"{url.rstrip('/').removesuffix('/metrics').removesuffix('/v1')}/metrics"
     try:
-        # reading the certificate store takes longer than the page itself: only where it is needed
-        verify = page.startswith("https")
-        answer = httpx.get(page, timeout=timeout, headers={"Accept": "text/plain"}, verify=verify)
-        answer.raise_for_status()
+        return get(url, "/metrics", timeout=timeout).text
     except httpx.InvalidURL as error:
         raise ConfigError(f"{url!r} is no URL ({error}); expected http://host:port") from None
     except httpx.HTTPError as error:
-        raise EngineError(
-            f"no metrics page at {page}: {error or type(error).__name__}; is the server running?"
-        ) from None
-    return answer.text
+        why = error or type(error).__name__
+        raise EngineError(f"no metrics page at {base_url(url)}/metrics: {why}; is the server running?") from None
 
 
 def fetch_counters(url: str, model: str | None = None, *, timeout: float = 10.0) -> Counters:

@@ -2,14 +2,15 @@
 
 from __future__ import annotations
 
-import os
 from dataclasses import dataclass
 
 import httpx
 
+from labkit.engine.http import get
 from labkit.engine.metrics_page import parse_page
+from labkit.errors import ConfigError
 
-__all__ = ["Probe", "probe", "base_url", "api_key"]
+__all__ = ["Probe", "probe"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -18,39 +19,28 @@ class Probe:
     none, which is the baseline."""
 
     model: str
-    max_model_len: int | None
     k: int
     version: str | None
 
 
-def api_key() -> str | None:
-    """The key to send, from the environment alone: ``LABKIT_API_KEY``, else ``VLLM_API_KEY``, which a server
-    started here reads too."""
-    return os.environ.get("LABKIT_API_KEY") or os.environ.get("VLLM_API_KEY")
-
-
-def base_url(url: str) -> str:
-    """``url`` without a trailing ``/v1`` or slash."""
-    return url.rstrip("/").removesuffix("/v1").rstrip("/")
-
-
 def probe(url: str, *, model: str | None = None, timeout: float = 5.0) -> Probe:
-    """Ask a server what it serves.
+    """Ask a server what it serves; ``model`` picks one of several.
 
     Raises:
-        httpx.HTTPError: it does not answer, or not as an OpenAI-compatible server does.
+        ConfigError: ``model`` is not served there.
+        httpx.HTTPError, ValueError, LookupError, TypeError: it does not answer, or not as an
+            OpenAI-compatible server does.
     """
-    headers = {"Authorization": f"Bearer {key}"} if (key := api_key()) else {}
-    verify = url.startswith("https")
-    with httpx.Client(base_url=base_url(url), timeout=timeout, verify=verify, headers=headers) as http:
-        served = http.get("/v1/models").raise_for_status().json()["data"]
-        chosen = next((entry for entry in served if entry["id"] == model), served[0])
-        page = http.get("/metrics").raise_for_status().text
-        version = http.get("/version")
-    counters = parse_page(page).get(chosen["id"])
-    return Probe(
-        model=chosen["id"],
-        max_model_len=chosen.get("max_model_len"),
-        k=(counters.max_position or 0) if counters else 0,
-        version=version.json().get("version") if version.is_success else None,
-    )
+    served = [entry["id"] for entry in get(url, "/v1/models", timeout=timeout).json()["data"]]
+    if model is not None and model not in served:
+        raise ConfigError(f"{url} serves {', '.join(served)}, not {model!r}")
+    chosen = model or served[0]
+    counters = parse_page(get(url, "/metrics", timeout=timeout).text).get(chosen)
+    return Probe(model=chosen, k=(counters.max_position or 0) if counters else 0, version=_version(url, timeout))
+
+
+def _version(url: str, timeout: float) -> str | None:
+    try:
+        return get(url, "/version", timeout=timeout).json().get("version")
+    except (httpx.HTTPError, ValueError):
+        return None

@@ -8,7 +8,8 @@ import httpx
 
 from labkit.config import SpecConfig
 from labkit.engine.base import EngineInfo
-from labkit.engine.probe import base_url, probe
+from labkit.engine.http import base_url, get
+from labkit.engine.probe import Probe, probe
 from labkit.errors import ConfigError, EngineError
 
 __all__ = ["RemoteEngine"]
@@ -18,7 +19,8 @@ class RemoteEngine:
     """An attached server. Its method is "unknown": a server does not tell it over HTTP.
 
     Raises:
-        ConfigError: ``url`` is no http(s) URL, or the server runs another K than ``spec`` asks for.
+        ConfigError: ``url`` is no http(s) URL, the server does not serve ``model``, or runs another K than
+            ``spec`` asks for.
         EngineError: nothing answers there as an OpenAI-compatible server does.
     """
 
@@ -42,15 +44,15 @@ class RemoteEngine:
             started_at=time.time(),
         )
 
-    def _ask(self):
+    def _ask(self) -> Probe:
         try:
             return probe(self.url, model=self._model)
-        except (httpx.HTTPError, httpx.InvalidURL, KeyError, IndexError, ValueError) as error:
+        except (httpx.HTTPError, httpx.InvalidURL, LookupError, TypeError, ValueError) as error:
             raise EngineError(f"{self.url} does not answer as a vLLM server: {error or type(error).__name__}") from None
 
     def alive(self) -> bool:
         try:
-            return httpx.get(f"{self.url}/health", timeout=5).is_success
+            return get(self.url, "/health", timeout=5).is_success
         except httpx.HTTPError:
             return False
 

@@ -11,14 +11,16 @@ import asyncio
 import os
 import statistics
 import time
+import uuid
 from dataclasses import replace
 
 import httpx
 
 import labkit
+from labkit.config import digest
 from labkit.engine.base import Engine, EngineInfo
+from labkit.engine.http import api_key
 from labkit.engine.metrics_page import fetch_counters
-from labkit.engine.probe import api_key
 from labkit.errors import LabError, MeasurementError
 from labkit.importers import Prompt
 from labkit.measure import flags
@@ -35,8 +37,9 @@ WARM_TOLERANCE = 0.05
 WARM_ROUNDS = 6
 WARM_TOKENS = 16
 QUIET_SECONDS = 15.0
-#: Cores that others may keep busy before a cell is flagged, as a share of this machine's.
-BUSY_SHARE = 0.1
+#: Cores that others may keep busy before a cell is flagged. Little is enough: with every core bound, one
+#: waiting thread holds up all others of a step.
+BUSY_CORES = 0.1
 
 
 def measure_cell(
@@ -54,11 +57,10 @@ def measure_cell(
 async def _measure(engine: Engine, cell: Cell, workload: Workload, *, salt: bool, warm: bool) -> Measurement:
     model, started_at = engine.info.model, time.time()
     async with Client(engine.url, model, api_key=api_key()) as client:
-        if warm:
-            await _warm(client, cell, workload)
+        settled = not warm or await _warm(client, cell, workload)
         before = await _quiet_counters(engine)
         load, start = MachineLoad(engine.info.pids), time.perf_counter()
-        records = await _send(client, cell, workload, salt=cell.id if salt else None)
+        records = await _send(client, cell, workload, salt=uuid.uuid4().hex if salt else None)
         wall, others = time.perf_counter() - start, load.others()
     if all(record.error for record in records):
         raise MeasurementError(_cause(engine, records))
@@ -66,13 +68,21 @@ async def _measure(engine: Engine, cell: Cell, workload: Workload, *, salt: bool
         raise MeasurementError(f"the engine died while {cell.label} was measured:\n{engine.last_words()}")
     after = await _quiet_counters(engine)
     delta = after.since(before)
+    found = _judge(engine.info, cell, workload, delta, records, wall)
+    if before.running or before.waiting:
+        found.append(Flag(name="not_quiescent", reason=f"{before.running} requests of others ran at the start"))
+    if not settled:
+        found.append(Flag(name="not_warm", reason=f"after {WARM_ROUNDS} rounds two medians in a row still differed"))
+    if engine.info.kind == "vllm" and others > BUSY_CORES:
+        found.append(Flag(name="machine_busy", reason=f"others kept {others:.2f} of {os.cpu_count()} cores busy"))
     return Measurement(
         cell=cell,
         records=tuple(records),
         counters=delta,
         provenance=_provenance(engine.info, workload, started_at),
         wall_seconds=wall,
-        flags=tuple(_judge(engine.info, cell, workload, delta, records, wall, others)),
+        others_cores=round(others, 4),
+        flags=tuple(found),
     )
 
 
@@ -91,7 +101,7 @@ async def _send(client: Client, cell: Cell, workload: Workload, *, salt: str | N
                     messages,
                     sampling=cell.sampling.body(),
                     max_tokens=workload.max_tokens,
-                    cache_salt=f"{salt}-{prompt.id}" if salt else None,
+                    cache_salt=digest(salt, prompt.id) if salt else None,
                     turn=turn,
                     epoch=epoch,
                 )
@@ -104,20 +114,21 @@ async def _send(client: Client, cell: Cell, workload: Workload, *, salt: str | N
     return [record for records in done for record in records]
 
 
-async def _warm(client: Client, cell: Cell, workload: Workload) -> None:
-    """Rounds of one request per user until two consecutive median TPOTs agree within 5 %."""
+async def _warm(client: Client, cell: Cell, workload: Workload) -> bool:
+    """Rounds of one request per user until two consecutive median TPOTs agree within 5 %; whether they did."""
     prompts = (workload.prompts * cell.concurrency)[: cell.concurrency]
     short = replace(workload, prompts=prompts, max_tokens=min(WARM_TOKENS, workload.max_tokens))
     previous = None
-    for number in range(WARM_ROUNDS):
-        records = await _send(client, cell, short, salt=f"warm-{cell.id}-{number}")
+    for _ in range(WARM_ROUNDS):
+        records = await _send(client, cell, short, salt=uuid.uuid4().hex)
         times = [record.tpot for record in records if record.tpot is not None and not record.error]
         if not times:
-            return  # the measured requests will say what is wrong
+            return True  # the measured requests will say what is wrong
         median = statistics.median(times)
         if previous is not None and abs(median - previous) <= WARM_TOLERANCE * previous:
-            return
+            return True
         previous = median
+    return False
 
 
 async def _quiet_counters(engine: Engine) -> Counters:
@@ -136,24 +147,14 @@ async def _quiet_counters(engine: Engine) -> Counters:
 
 
 def _judge(
-    info: EngineInfo,
-    cell: Cell,
-    workload: Workload,
-    delta: Counters,
-    records: list[RequestRecord],
-    wall: float,
-    others: float,
+    info: EngineInfo, cell: Cell, workload: Workload, delta: Counters, records: list[RequestRecord], wall: float
 ) -> list[Flag]:
-    found = flags.counter_flags(delta, k=cell.spec.k)
-    found += [
-        flag
-        for flag in (
-            flags.contamination(delta, records),
-            flags.partial(records),
-            flags.degeneration(records),
-            flags.pace(records, wall),
-        )
-        if flag
+    found = [
+        *flags.counter_flags(delta, k=cell.spec.k),
+        flags.contamination(delta, records),
+        flags.partial(records),
+        flags.degeneration(records),
+        flags.pace(records, wall),
     ]
     if info.method not in (cell.spec.method, "unknown"):
         found.append(
@@ -161,9 +162,7 @@ def _judge(
         )
     if workload.synthetic:
         found.append(Flag(name="synthetic", reason="prompts are random tokens"))
-    if info.kind == "vllm" and others > BUSY_SHARE * (os.cpu_count() or 1):
-        found.append(Flag(name="machine_busy", reason=f"others kept {others:.2f} of {os.cpu_count()} cores busy"))
-    return found
+    return [flag for flag in found if flag]
 
 
 def _cause(engine: Engine, records: list[RequestRecord]) -> str:

@@ -96,6 +96,7 @@ class StreamReader:
         self.start, self._clock = start, clock
         self.error: str | None = None
         self._text: list[str] = []
+        self._thought: list[str] = []
         self._times: list[float] = []
         self._tokens: list[int | None] = []
         self._ids: list[int] = []
@@ -114,7 +115,10 @@ class StreamReader:
             if data == "[DONE]":
                 done = True
                 break
-            self.chunk(json.loads(data))
+            try:
+                self.chunk(json.loads(data))
+            except (ValueError, TypeError, AttributeError):
+                self.error = f"the stream holds a line that is no chunk: {data[:200]}"
             if self.error:
                 return
         if not done and self._finish is None:
@@ -148,7 +152,8 @@ class StreamReader:
             return
         if (answer or delta.get("tool_calls")) and self._t_answer is None:
             self._t_answer = now
-        self._text.append(thought + answer)
+        self._text.append(answer)
+        self._thought.append(thought)
         self._times.append(now)
         if ids is not None:
             self._ids += ids
@@ -178,6 +183,7 @@ class StreamReader:
             chunk_tokens=tuple(self._tokens),
             finish_reason=self._finish,
             text="".join(self._text),
+            reasoning="".join(self._thought),
             prompt_token_ids=tuple(self._prompt_ids) if self._prompt_ids else None,
             output_token_ids=tuple(self._ids) if self._ids else None,
             per_step_accepted=accepted,

@@ -75,9 +75,10 @@ def counter_flags(delta: Counters, *, k: int | None = None) -> list[Flag]:
 def contamination(delta: Counters, records: Sequence[RequestRecord]) -> Flag | None:
     """Whether the server generated tokens for others: more than 2 % beyond what this client received."""
     generated = delta.total.generation_tokens
-    if generated is None or generated < 0 or any(r.output_tokens is None for r in records):
+    unknown = any(r.output_tokens is None and not r.error for r in records)
+    if generated is None or generated < 0 or unknown:
         return None
-    received = sum(r.output_tokens for r in records)
+    received = sum(r.output_tokens or 0 for r in records)  # a request that failed unanswered received none
     if abs(generated - received) <= CONTAMINATION_TOLERANCE * max(received, 1):
         return None
     return Flag(name="contaminated", reason=f"the server generated {generated} tokens, this client received {received}")

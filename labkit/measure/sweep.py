@@ -22,13 +22,13 @@ __all__ = ["sweep", "open_or_sweep", "Progress", "dry_run"]
 @dataclass(frozen=True, kw_only=True)
 class Progress:
     """After each cell: ``done`` of ``total`` cells, the cell, what failed (None: it was measured), and
-    the seconds that are left at the pace so far (None before the first is done)."""
+    the seconds that are left at the pace so far."""
 
     done: int
     total: int
     cell: Cell
     failure: str | None
-    eta: float | None
+    eta: float
 
 
 def sweep(
@@ -100,30 +100,35 @@ def _measure_engine(
     plan: Plan, spec: SpecConfig, todo: list[Cell], workload: Workload, run: Run, ticker: _Ticker
 ) -> list[Cell]:
     """Measure ``todo`` on one start of the engine; returns the cells it left because it died."""
-    first = True
     try:
-        with launch(plan.engine, spec, log_path=run.log_path(spec.label)) as engine:
-            while todo:
-                cell, todo = todo[0], todo[1:]
-                try:
-                    run_warm = first or plan.warmup == "cell"
-                    measurement = measure_cell(engine, cell, workload, salt=plan.salt, warm=run_warm)
-                except MeasurementError as error:
-                    run.save_failure(cell, str(error))
-                    ticker.tick(cell, failure=str(error))
-                    if not engine.alive():
-                        return todo
-                else:
-                    run.save(measurement)
-                    ticker.tick(cell)
-                first = False
-    except MeasurementError:
-        raise  # the disk is full: nothing can be kept
+        engine = launch(plan.engine, spec, log_path=run.log_path(spec.label))
     except LabError as error:
         for cell in todo:
-            run.save_failure(cell, str(error))
-            ticker.tick(cell, failure=str(error))
-    return []
+            _failed(run, ticker, cell, str(error))
+        return []
+    with engine:
+        warm = True
+        while todo:
+            cell, todo = todo[0], todo[1:]
+            try:
+                measurement = measure_cell(engine, cell, workload, salt=plan.salt, warm=warm)
+            except MeasurementError as error:
+                _failed(run, ticker, cell, str(error))
+                if not engine.alive():
+                    break
+                continue
+            if measurement.discarded:
+                _failed(run, ticker, cell, "; ".join(f"{f.name}: {f.reason}" for f in measurement.flags))
+                continue
+            run.save(measurement)
+            ticker.tick(cell)
+            warm = plan.warmup == "cell"
+    return todo
+
+
+def _failed(run: Run, ticker: _Ticker, cell: Cell, cause: str) -> None:
+    run.save_failure(cell, cause)
+    ticker.tick(cell, failure=cause)
 
 
 class _Ticker:

@@ -68,7 +68,9 @@ def verdict(table: pd.DataFrame) -> list[str]:
         if best is None:
             sentences.append(f"{where}: no figure; no prompt was usable in both arms.")
         elif best["low"] > 1:
-            sentences.append(f"{where}: switch on {arm_text(best)}; it is {interval_text(best)} as fast as without.")
+            doubt = f" Repeat it before you rely on it: {best['cautions']}." if best.get("cautions") else ""
+            gain = f"{where}: switch on {arm_text(best)}; it is {interval_text(best)} as fast as without."
+            sentences.append(gain + doubt)
         elif (rows["high"] < 1).all():
             sentences.append(f"{where}: leave speculation off; every drafter measured is slower.")
         else:
@@ -106,9 +108,9 @@ def category_title(table: pd.DataFrame) -> str:
 
 def timeline_title(table: pd.DataFrame) -> str:
     """The arm with the shortest time per token against the baseline, step by step."""
-    base, arms = table[table["k"] == 0], table[table["k"] > 0].dropna(subset=["tpot_ms"])
+    base, arms = table[table["k"] == 0], table[table["k"] > 0].dropna(subset=["step_ms"])
     if base.empty or arms.empty:
-        return "No timeline: it needs the baseline and a drafter"
+        return "No timeline: it needs the baseline and a drafter whose steps are counted"
     best = arms.loc[arms["tpot_ms"].idxmin()]
     return (
         f"A step of {arm_text(best)} takes {best['step_ms']:.0f} ms for {best['tokens_per_step']:.2f} tokens; "
@@ -117,11 +119,18 @@ def timeline_title(table: pd.DataFrame) -> str:
 
 
 def sample_note(table: pd.DataFrame, workload: str) -> str:
-    """n, blocks and workload, as it stands under a title."""
-    if table.empty or "prompts" not in table:
+    """n, blocks and workload of the ``table`` that is drawn, as it stands under a title."""
+    if table.empty:
         return workload
-    n, blocks = table["prompts"], int(table["blocks"].max())
-    span = f"{n.min()}" if n.min() == n.max() else f"{n.min()}–{n.max()}"
-    scope = "" if (table["launches"] == "resampled").all() else ", this launch only"
-    left = f", {table['left_out'].max()} looping left out at most" if table["left_out"].max() else ""
-    return f"n = {span} prompts × {blocks} block{'s' if blocks > 1 else ''}{scope}{left} · {workload}"
+    n = table["prompts"]
+    parts = [f"n = {n.min()}" if n.min() == n.max() else f"n = {n.min()}–{n.max()}", " prompts"]
+    if "blocks" in table:
+        blocks = int(table["blocks"].max())
+        parts.append(f" × {blocks} block{'s' if blocks > 1 else ''}")
+        parts.append("" if (table["launches"] == "resampled").all() else ", this launch only")
+        parts.append(f", {table['left_out'].max()} looping left out at most" if table["left_out"].max() else "")
+    else:
+        places = table[["temperature", "concurrency"]].drop_duplicates()
+        parts.append(f", {where_text(*places.iloc[0])}" if len(places) == 1 else "")
+        parts.append(", looping outputs left out")
+    return f"{''.join(parts)} · {workload}"

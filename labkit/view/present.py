@@ -46,10 +46,9 @@ class Html:
         return bundle | ({self._mime: self.data} if self._mime else {})
 
 
-def show(table: pd.DataFrame, *, columns: list[str] | None = None) -> Html:
+def show(table: pd.DataFrame) -> Html:
     """A table for people: readable headings, few digits, "–" for unknown, all text escaped."""
-    chosen = table[columns] if columns else table
-    text = pd.DataFrame({_NAMES.get(name, name): [_cell(name, value) for value in chosen[name]] for name in chosen})
+    text = pd.DataFrame({_NAMES.get(name, name): [_cell(name, value) for value in table[name]] for name in table})
     html = text.to_html(index=False, escape=True, border=0, classes="labkit")
     return Html(f"<div class='tablewrap'>{html}</div>", text.to_string(index=False))
 
@@ -74,6 +73,7 @@ def facts(run: Run) -> Html:
         "engine": f"{first.engine_kind} {first.engine_version or ''} on {first.device}" if first else "–",
         "repairs": (first.cpu_fixes or "none") if first else "–",
         "workload": f"{len(measured[0].records)} requests a cell, hash {run.workload_hash}" if measured else "–",
+        "order": f"{run.plan.blocks} block(s), seed {run.plan.seed}, warmed up once per {run.plan.warmup}",
         "cells": f"{len(measured)} measured, {len(run.missing())} missing",
         "measured": time.strftime("%Y-%m-%d %H:%M", time.localtime(first.started_at)) if first else "–",
     }

@@ -18,13 +18,15 @@ import nbformat
 import papermill
 from nbconvert import HTMLExporter
 
-from labkit.errors import ConfigError, ReportError
+from labkit.errors import ConfigError, ReportError, UsageError
 from labkit.view.page import figure_html, page_html
 from labkit.view.parameters import typed_values
 from labkit.view.present import DONE_MIME, SUMMARY_MIME
 
 __all__ = ["build_report", "build_index", "typed_parameters"]
 
+#: Errors in a notebook that are the user's mistake, by name: the notebook ran in another process.
+_USAGE_ERRORS = {kind.__name__ for kind in (UsageError, *UsageError.__subclasses__())}
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 _SUMMARY = re.compile(r'<script type="application/json" id="labkit-summary">(.*?)</script>', re.S)
 
@@ -49,6 +51,8 @@ def build_report(
     if not notebook.is_file():
         raise ConfigError(f"no notebook at {notebook}; the shipped ones are in notebooks/")
     values = typed_parameters(notebook, parameters)
+    if out.exists() and not out.is_dir():
+        raise ConfigError(f"{out} is a file; --out names a folder")
     out.mkdir(parents=True, exist_ok=True)
     name = name or f"{notebook.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
     executed = out / f"{name}.ipynb"
@@ -79,7 +83,8 @@ def _execute(notebook: Path, executed: Path, values: dict[str, Any], echo: TextI
             log_output=False, store_widget_state=False, request_save_on_cell_execute=True, stdout_file=echo,
         )  # fmt: skip
     except papermill.PapermillExecutionError as error:
-        raise ReportError(
+        kind = ConfigError if error.ename in _USAGE_ERRORS else ReportError
+        raise kind(
             f"cell {_failed_cell(executed)} of {notebook.name} failed: {error.ename}: {error.evalue}\n"
             f"(the partial notebook is {executed}; measured cells are kept)"
         ) from None
@@ -121,18 +126,20 @@ def _title(notebook: nbformat.NotebookNode) -> str | None:
 
 
 def _embed_figures(code: list[nbformat.NotebookNode]) -> int:
-    """Turn plotly outputs into HTML that the page draws, and fold progress; returns the number of figures."""
+    """Turn plotly outputs into HTML that the page draws, and fold what was printed; returns the number of
+    figures."""
     count = 0
     for cell in code:
+        printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
+        cell.outputs = [output for output in cell.outputs if output.output_type != "stream"]
         for output in cell.outputs:
-            if output.output_type == "stream":
-                folded = f"<details><summary>what was printed</summary><pre>{escape(output.text)}</pre></details>"
-                output.update(output_type="display_data", data={"text/html": folded}, metadata={})
-                output.pop("name"), output.pop("text")
-            elif PLOTLY_MIME in output.get("data", {}):
+            if PLOTLY_MIME in output.get("data", {}):
                 figure = output.data[PLOTLY_MIME]
                 output.data = {"text/html": figure_html({"data": figure["data"], "layout": figure["layout"]})}
                 count += 1
+        if printed:
+            folded = f"<details><summary>what was printed</summary><pre>{escape(printed)}</pre></details>"
+            cell.outputs.append(nbformat.v4.new_output("display_data", {"text/html": folded}))
     return count
 
 

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Sequence
+from functools import reduce
 
 import numpy as np
 import pandas as pd
@@ -16,6 +17,7 @@ import pandas as pd
 from labkit.analysis import acceptance
 from labkit.analysis.speedup import cell_tpot, speedup
 from labkit.records import Measurement, RequestRecord
+from labkit.repetition import is_looping
 
 __all__ = ["cells", "speedups", "acceptances", "positions", "steps", "CELL_KEYS"]
 
@@ -24,11 +26,17 @@ _CELL_COLUMNS = [
     "requests", "output_tokens", "tokens_per_second", "tpot_ms", "ttft_ms", "acceptance_rate",
     "mean_acceptance_length", "tokens_per_step", "flags",
 ]  # fmt: skip
-_SPEEDUP_COLUMNS = ["speedup", "low", "high", "with_looping", "prompts", "left_out", "blocks", "launches"]
+_SPEEDUP_COLUMNS = ["speedup", "low", "high", "with_looping", "prompts", "left_out", "blocks", "launches", "cautions"]
 _ACCEPTANCE_COLUMNS = [
     "acceptance_rate", "mean_acceptance_length", "low", "high", "request_weighted_length", "tokens_per_step",
-    "steps", "requests",
+    "steps", "prompts",
 ]  # fmt: skip
+#: Flags of a cell that make its speed doubtful.
+_TOUCH_SPEED = {
+    "contaminated", "not_quiescent", "client_bound", "partial", "machine_busy", "not_warm", "idle_engine", "invariant",
+}  # fmt: skip
+#: A lower bound so many times the tokens per step cannot be the drafter's doing.
+IMPLAUSIBLE = 1.03
 Key = tuple[str, str | None, int, float, int]
 
 
@@ -54,13 +62,16 @@ def cells(measurements: Sequence[Measurement]) -> pd.DataFrame:
 
 def speedups(measurements: Sequence[Measurement], *, by: str | None = None, confidence: float = 0.95) -> pd.DataFrame:
     """One row per cell other than the baseline (and per value of ``by``: "category" or "language"):
-    CELL_KEYS, [by], speedup, low, high, with_looping, prompts, left_out, blocks, launches. Only blocks
-    that hold both the cell and its baseline count; discarded cells do not."""
+    CELL_KEYS, [by], speedup, low, high, with_looping, prompts, left_out, blocks, launches, cautions. Only
+    blocks that hold both the cell and its baseline count; discarded cells do not. ``cautions`` names flags of
+    either arm that touch speed, and says where a speedup is above the tokens per step: a step with drafts is
+    no shorter than one without, so the machine was slower under the baseline."""
     rows = []
     for key, pairs in _paired(measurements).items():
         for group in _groups(pairs, by):
-            chosen = [(_only(base, by, group), _only(arm, by, group)) for base, arm in pairs]
+            chosen = [(_only(base.records, by, group), _only(arm.records, by, group)) for base, arm in pairs]
             result = speedup(chosen, confidence=confidence)
+            per_step = acceptance.tokens_per_step([record for _, arm in chosen for record in arm])
             rows.append(
                 dict(zip(CELL_KEYS, key, strict=True))
                 | ({by: group} if by else {})
@@ -73,65 +84,103 @@ def speedups(measurements: Sequence[Measurement], *, by: str | None = None, conf
                     "left_out": result.left_out,
                     "blocks": result.blocks,
                     "launches": result.launches,
+                    "cautions": ", ".join(_cautions(pairs, result.interval.low, per_step)),
                 }
             )
     return _frame(measurements, rows, [*CELL_KEYS, *([by] if by else [])], _SPEEDUP_COLUMNS)
 
 
+def _cautions(pairs: Sequence[tuple[Measurement, Measurement]], low: float, per_step: float) -> list[str]:
+    found = {flag.name for pair in pairs for m in pair for flag in m.flags if flag.name in _TOUCH_SPEED}
+    above = [f"above its {per_step:.2f} tokens per step"] if low > IMPLAUSIBLE * per_step else []
+    return sorted(found) + above
+
+
 def acceptances(measurements: Sequence[Measurement], *, confidence: float = 0.95) -> pd.DataFrame:
-    """One row per speculative cell over all blocks: CELL_KEYS, acceptance_rate,
+    """One row per speculative cell over all blocks, looping outputs left out: CELL_KEYS, acceptance_rate,
     mean_acceptance_length (token-weighted), low, high, request_weighted_length, tokens_per_step, steps,
-    requests."""
+    prompts. A server without per-step arrays gives its counters: no interval, looping outputs included."""
     rows = []
-    for key, records in _pooled(measurements).items():
+    for key, cells_of_key in _by_key(measurements).items():
+        records, found = _sound(cells_of_key), _acceptance(cells_of_key)
         interval = acceptance.length_interval(records, confidence=confidence)
-        found = acceptance.from_records(records)
         rows.append(
             dict(zip(CELL_KEYS, key, strict=True))
             | {
                 "acceptance_rate": found.rate if found else np.nan,
-                "mean_acceptance_length": interval.mid,
+                "mean_acceptance_length": found.mean_acceptance_length if found else np.nan,
                 "low": interval.low,
                 "high": interval.high,
                 "request_weighted_length": acceptance.request_weighted_length(records),
                 "tokens_per_step": acceptance.tokens_per_step(records),
                 "steps": found.steps if found else 0,
-                "requests": len(records),
+                "prompts": _prompts(records),
             }
         )
     return _frame(measurements, rows, CELL_KEYS, _ACCEPTANCE_COLUMNS)
 
 
 def positions(measurements: Sequence[Measurement], *, confidence: float = 0.95) -> pd.DataFrame:
-    """One row per speculative cell over all blocks and draft position 1…K: CELL_KEYS, position, joint,
-    low, high (of joint), conditional, steps."""
+    """One row per speculative cell over all blocks and draft position 1…K, looping outputs left out:
+    CELL_KEYS, position, joint, low, high (of joint), conditional, steps, prompts. From counters alone as in
+    :func:`acceptances`."""
     rows = []
-    for key, records in _pooled(measurements).items():
-        found = acceptance.from_records(records)
+    for key, cells_of_key in _by_key(measurements).items():
+        records, found = _sound(cells_of_key), _acceptance(cells_of_key)
         if not found or not found.steps:
             continue
         bounds = acceptance.joint_intervals(records, len(found.per_pos), confidence=confidence)
-        for i, (interval, conditional) in enumerate(zip(bounds, found.conditional, strict=True), start=1):
+        for i, (joint, conditional) in enumerate(zip(found.joint, found.conditional, strict=True)):
+            low, high = (bounds[i].low, bounds[i].high) if bounds else (np.nan, np.nan)
             rows.append(
                 dict(zip(CELL_KEYS, key, strict=True))
-                | {"position": i, "joint": interval.mid, "low": interval.low, "high": interval.high}
-                | {"conditional": conditional, "steps": found.steps}
+                | {"position": i + 1, "joint": joint, "low": low, "high": high, "conditional": conditional}
+                | {"steps": found.steps, "prompts": _prompts(records)}
             )
-    return _frame(measurements, rows, [*CELL_KEYS, "position"], ["joint", "low", "high", "conditional", "steps"])
+    return _frame(
+        measurements, rows, [*CELL_KEYS, "position"], ["joint", "low", "high", "conditional", "steps", "prompts"]
+    )
 
 
 def steps(measurements: Sequence[Measurement]) -> pd.DataFrame:
-    """One row per cell over all blocks, the baseline too: CELL_KEYS, step_ms (mean duration of a decode
-    step of one request), tokens_per_step, tpot_ms. The article's timeline, with own numbers."""
+    """One row per cell over all blocks, the baseline too, looping outputs left out: CELL_KEYS, step_ms (mean
+    duration of a decode step of one request), tokens_per_step, tpot_ms, prompts. The article's timeline, with
+    own numbers."""
     rows = []
-    for key, records in _pooled(measurements, baseline=True).items():
+    for key, cells_of_key in _by_key(measurements, baseline=True).items():
+        records = _sound(cells_of_key)
         per_step = 1.0 if key[2] == 0 else acceptance.tokens_per_step(records)
         tpot_ms = 1000 * cell_tpot(records)
         rows.append(
             dict(zip(CELL_KEYS, key, strict=True))
             | {"step_ms": tpot_ms * per_step, "tokens_per_step": per_step, "tpot_ms": tpot_ms}
+            | {"prompts": _prompts(records)}
         )
-    return _frame(measurements, rows, CELL_KEYS, ["step_ms", "tokens_per_step", "tpot_ms"])
+    return _frame(measurements, rows, CELL_KEYS, ["step_ms", "tokens_per_step", "tpot_ms", "prompts"])
+
+
+def _by_key(measurements: Sequence[Measurement], *, baseline: bool = False) -> dict[Key, list[Measurement]]:
+    found: dict[Key, list[Measurement]] = defaultdict(list)
+    for m in measurements:
+        if not m.discarded and (baseline or m.cell.spec.k):
+            found[_key(m)].append(m)
+    return found
+
+
+def _sound(measurements: Sequence[Measurement]) -> list[RequestRecord]:
+    return [r for m in measurements for r in m.records if not r.error and not is_looping(r)]
+
+
+def _prompts(records: Sequence[RequestRecord]) -> int:
+    return len({r.prompt_id for r in records})
+
+
+def _acceptance(measurements: Sequence[Measurement]) -> acceptance.Acceptance | None:
+    """From the per-step arrays, else from the counters of all cells together."""
+    if found := acceptance.from_records(_sound(measurements)):
+        return found
+    totals = [m.counters.total for m in measurements if m.counters]
+    return acceptance.from_counters(reduce(lambda a, b: a.combined(b, +1), totals)) if totals else None
 
 
 def _key(m: Measurement) -> Key:
@@ -142,30 +191,23 @@ def _key_columns(m: Measurement) -> dict[str, object]:
     return dict(zip(CELL_KEYS, _key(m), strict=True))
 
 
-def _pooled(measurements: Sequence[Measurement], *, baseline: bool = False) -> dict[Key, list[RequestRecord]]:
-    pooled: dict[Key, list[RequestRecord]] = defaultdict(list)
-    for m in measurements:
-        if not m.discarded and (baseline or m.cell.spec.k):
-            pooled[_key(m)] += [r for r in m.records if not r.error]
-    return pooled
-
-
-def _paired(measurements: Sequence[Measurement]) -> dict[Key, list[tuple]]:
-    """Per speculative cell, (baseline records, own records) of each block that has both."""
+def _paired(measurements: Sequence[Measurement]) -> dict[Key, list[tuple[Measurement, Measurement]]]:
+    """Per speculative cell, (baseline, own measurement) of each block that has both."""
     usable = [m for m in measurements if not m.discarded]
-    base = {
-        (m.cell.block, m.cell.sampling.temperature, m.cell.concurrency): m.records for m in usable if not m.cell.spec.k
-    }
-    pairs: dict[Key, list[tuple]] = defaultdict(list)
+    base = {_place(m): m for m in usable if not m.cell.spec.k}
+    pairs: dict[Key, list[tuple[Measurement, Measurement]]] = defaultdict(list)
     for m in usable:
-        where = (m.cell.block, m.cell.sampling.temperature, m.cell.concurrency)
-        if m.cell.spec.k and where in base:
-            pairs[_key(m)].append((base[where], m.records))
+        if m.cell.spec.k and _place(m) in base:
+            pairs[_key(m)].append((base[_place(m)], m))
     return pairs
 
 
-def _groups(pairs: Sequence[tuple], by: str | None) -> list[str | None]:
-    return sorted({getattr(r, by) for pair in pairs for records in pair for r in records}) if by else [None]
+def _place(m: Measurement) -> tuple[int, float, int]:
+    return m.cell.block, m.cell.sampling.temperature, m.cell.concurrency
+
+
+def _groups(pairs: Sequence[tuple[Measurement, Measurement]], by: str | None) -> list[str | None]:
+    return sorted({getattr(r, by) for pair in pairs for m in pair for r in m.records}) if by else [None]
 
 
 def _only(records: Iterable[RequestRecord], by: str | None, group: str | None) -> list[RequestRecord]:

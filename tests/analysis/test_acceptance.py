@@ -1,5 +1,7 @@
 """Acceptance from counters and from per-step arrays, against published arithmetic and simulated truth."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -223,10 +225,23 @@ def test_no_drafted_step_no_interval(records):
     assert acceptance.joint_intervals(records, 4) == []
 
 
+def of_prompts(records):
+    """The same records, each of a prompt of its own."""
+    return [replace(r, prompt_id=f"p{i}") for i, r in enumerate(records)]
+
+
+def test_repetitions_of_a_prompt_are_one_unit():
+    """Blocks repeat prompts, and a conversation has turns: neither makes the interval narrower."""
+    once = of_prompts(record((i % 5, 4)) for i in range(12))
+    again = acceptance.length_interval(once * 3)
+    assert acceptance.length_interval(once) == again
+    assert np.isnan(acceptance.length_interval([record((2, 4))] * 9).low), "one prompt allows no interval"
+
+
 def test_identical_requests_give_a_point_and_few_none():
-    same = acceptance.length_interval([record((2, 4))] * 6)
+    same = acceptance.length_interval(of_prompts(record((2, 4)) for _ in range(6)))
     assert (same.low, same.mid, same.high) == pytest.approx((4, 4, 4))
-    few = acceptance.length_interval([record((2, 4))] * 4)
+    few = acceptance.length_interval(of_prompts(record((2, 4)) for _ in range(4)))
     assert few.mid == pytest.approx(4)
     assert np.isnan([few.low, few.high]).all()
 
@@ -243,7 +258,7 @@ def test_joint_intervals_surround_the_pooled_rates():
 def simulated(rng, *, alpha, requests, k=4):
     """Requests of 5 to 40 steps, each draft accepted with ``alpha`` until the first that is not."""
     lengths = rng.integers(5, 41, requests)
-    return [record(tuple(np.minimum(rng.geometric(1 - alpha, n) - 1, k).tolist())) for n in lengths]
+    return of_prompts(record(tuple(np.minimum(rng.geometric(1 - alpha, n) - 1, k).tolist())) for n in lengths)
 
 
 def test_the_interval_covers_the_true_length():

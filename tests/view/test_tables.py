@@ -182,7 +182,7 @@ def test_acceptances_by_hand(sweep):
         [1 + 16 / 7] * 4
     )
     assert own["tokens_per_step"] == pytest.approx(40 / 24)
-    assert (own["steps"], own["requests"]) == (3 * 6 * 7, 3 * 6)
+    assert (own["steps"], own["prompts"]) == (3 * 6 * 7, 6)
 
 
 def test_positions_by_hand(sweep):
@@ -251,7 +251,7 @@ def test_discarded_cells_do_not_count(sweep, flag):
     measured = [spoilt(m) for m in sweep(blocks=3)]
     own = row(tables.speedups(measured), "ngram", 4)
     assert (own["speedup"], own["blocks"], own["launches"]) == (pytest.approx(1.4), 2, "this launch only")
-    assert row(tables.acceptances(measured), "ngram", 4)["requests"] == 12
+    assert row(tables.acceptances(measured), "ngram", 4)["steps"] == 2 * 6 * 7
     assert row(tables.positions(measured), "ngram", 4, position=1)["steps"] == 2 * 6 * 7
     assert row(tables.steps(measured), "ngram", 4)["tpot_ms"] == pytest.approx(40 / 1.4)
     assert row(tables.speedups(measured), "draft", 2)["blocks"] == 3, "other cells keep all blocks"
@@ -286,7 +286,7 @@ def test_a_block_without_its_baseline_does_not_count(sweep, why):
     found = tables.speedups(measured)
     assert row(found, "ngram", 4, 0.0)["blocks"] == 2
     assert row(found, "ngram", 4, 0.8)["blocks"] == 3, "the other temperature has its baseline"
-    assert row(tables.acceptances(measured), "ngram", 4)["requests"] == 18, "acceptance needs no baseline"
+    assert row(tables.acceptances(measured), "ngram", 4)["steps"] == 3 * 6 * 7, "acceptance needs no baseline"
 
 
 def test_without_any_baseline_there_is_no_speedup(sweep):
@@ -300,7 +300,7 @@ def test_failed_requests_do_not_count(sweep):
 
     measured = [failing(m) for m in sweep()]
     assert row(tables.speedups(measured), "ngram", 4)["prompts"] == 5
-    assert row(tables.acceptances(measured), "ngram", 4)["requests"] == 5
+    assert row(tables.acceptances(measured), "ngram", 4)["prompts"] == 5
     own = row(tables.cells(measured), "ngram", 4)
     assert (own["requests"], own["output_tokens"]) == (6, 205)
     assert own["tpot_ms"] == pytest.approx(40 / 1.4)
@@ -319,3 +319,17 @@ def test_a_drafter_that_never_drafted_has_unknown_acceptance(sweep):
 def test_steps_that_drafted_nothing_are_in_no_position(sweep):
     silent = [change(m, per_step_accepted=(0, 0), per_step_drafted=(0, 0)) if m.cell.spec.k else m for m in sweep()]
     assert tables.positions(silent).empty
+
+
+def test_a_gain_above_the_tokens_per_step_is_doubted(sweep):
+    """``ngram`` yields 40 / 24 tokens a step: a baseline made twice as slow lifts its speedup above that."""
+
+    def slowed(m):
+        return m if m.cell.spec.k else replace(m, records=tuple(replace(r, t_last=2 * r.t_last) for r in m.records))
+
+    plain, doubted = sweep(), [slowed(m) for m in sweep()]
+    assert set(tables.speedups(plain)["cautions"]) == {""}
+    assert row(tables.speedups(doubted), "ngram", 4)["cautions"] == "above its 1.67 tokens per step"
+    (busy, *rest) = plain
+    named = tables.speedups([flagged(busy, "machine_busy"), *rest])["cautions"]
+    assert "machine_busy" in set(named)
