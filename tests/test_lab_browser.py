@@ -48,6 +48,14 @@ RUN_ALL = """async () => {
 }"""
 
 
+TO_FIRST_FIGURE = """async () => {
+  const notebook = window.jupyterapp.shell.currentWidget.content;
+  const index = notebook.model.toJSON().cells.findIndex(cell => String(cell.source).includes('speedup_by_k'));
+  notebook.activeCellIndex = index;
+  await notebook.scrollToItem(index, 'start');
+}"""
+
+
 @pytest.fixture
 def lab(tmp_path):
     """JupyterLab on a copy of the notebook whose plan is a simulated one that was measured already."""
@@ -86,10 +94,14 @@ def test_run_all_in_jupyterlab(lab):
         page.wait_for_function(
             "document.body.innerText.includes('All 10 cells of the plan were measured')", timeout=90_000
         )
-        page.wait_for_function("document.querySelectorAll('.js-plotly-plot').length >= 1", timeout=30_000)
-        assert "At T = 0 with 1 user" in page.inner_text("body")
-        assert page.locator(".jp-OutputArea-output[data-mime-type*='error']").count() == 0
-        page.locator(".js-plotly-plot").first.scroll_into_view_if_needed()
+        cells = page.evaluate("() => window.jupyterapp.shell.currentWidget.content.model.toJSON()")["cells"]
+        outputs = [output for cell in cells for output in cell.get("outputs", ())]
+        assert not [output for output in outputs if output["output_type"] == "error"]
+        shown = [output.get("data", {}) for output in outputs]
+        assert sum("application/vnd.plotly.v1+json" in data for data in shown) == 4
+        assert any("At T = 0 with 1 user" in str(data.get("text/plain")) for data in shown)
+        page.evaluate(TO_FIRST_FIGURE)
+        page.wait_for_selector(".js-plotly-plot .main-svg", timeout=30_000)
         page.screenshot(path=ARTEFACTS / "jupyterlab.png")
         browser.close()
 

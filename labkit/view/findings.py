@@ -69,7 +69,8 @@ def verdict(table: pd.DataFrame) -> list[str]:
             sentences.append(f"{where}: no figure; no prompt was usable in both arms.")
         elif best["low"] > 1:
             doubt = f" Repeat it before you rely on it: {best['cautions']}." if best.get("cautions") else ""
-            gain = f"{where}: switch on {arm_text(best)}; it is {interval_text(best)} as fast as without."
+            alone = "" if best["launches"] == "resampled" else " in this launch"
+            gain = f"{where}: switch on {arm_text(best)}; it is {interval_text(best)} as fast as without{alone}."
             sentences.append(gain + doubt)
         elif (rows["high"] < 1).all():
             sentences.append(f"{where}: leave speculation off; every drafter measured is slower.")

@@ -27,6 +27,11 @@ def plan(faults=(), *, start_timeout=30.0, **changes):
     return Plan(**asked | changes)
 
 
+def children():
+    """Processes below this one that run; other tests' engines may be among them."""
+    return {c for c in psutil.Process().children(recursive=True) if c.status() != psutil.STATUS_ZOMBIE}
+
+
 def essence(run):
     """What must not depend on interruptions: tokens, per-step arrays and counters of every cell."""
     return {
@@ -60,11 +65,11 @@ def test_the_same_seed_gives_the_same_tokens(tmp_path, undisturbed):
 def test_a_killed_engine_loses_only_its_cell_and_resume_completes_the_plan(tmp_path, undisturbed, kill_after):
     """SIGKILL in the middle of a sweep: what was finished stays, the cell carries the cause, resuming gives
     the tokens and counters of an undisturbed run, and no process is left."""
-    mine = psutil.Process()
+    before = children()
 
     def kill_engine(progress):
         if progress.done == kill_after and not progress.failure:
-            for child in mine.children(recursive=True):
+            for child in children() - before:
                 if "labkit.engine.simulated" in " ".join(child.cmdline()) and "guard.py" not in " ".join(
                     child.cmdline()
                 ):
@@ -81,7 +86,7 @@ def test_a_killed_engine_loses_only_its_cell_and_resume_completes_the_plan(tmp_p
     resumed = sweep(plan(), out=tmp_path / "run", resume=True)
     assert essence(resumed) == undisturbed
     assert resumed.failures() == {}
-    assert not [c for c in mine.children(recursive=True) if c.status() != psutil.STATUS_ZOMBIE]
+    assert children() <= before
 
 
 def test_an_engine_that_dies_by_itself_is_started_again_for_the_rest(tmp_path):
@@ -171,11 +176,11 @@ def test_a_real_engine_killed_while_it_measures(tmp_path):
     """SIGKILL to vLLM's engine process alone; its front process would go on answering for a while."""
     engine = EngineConfig(target="demo", max_num_seqs=8)
     asked = plan(engine=engine, drafters=(), k=(), temperatures=(0.0, 0.8), warmup="engine")
-    mine = psutil.Process()
+    before = children()
 
     def kill_engine(progress):
         if progress.done == 1 and not progress.failure:
-            (core,) = [c for c in mine.children(recursive=True) if "EngineCore" in c.name() + " ".join(c.cmdline())]
+            (core,) = [c for c in children() - before if "EngineCore" in c.name() + " ".join(c.cmdline())]
             core.kill()
 
     run = sweep(asked, out=tmp_path / "run", progress=kill_engine)
@@ -183,4 +188,4 @@ def test_a_real_engine_killed_while_it_measures(tmp_path):
     resumed = sweep(asked, out=tmp_path / "run", resume=True)
     assert len(resumed.measurements()) == 2
     assert resumed.failures() == {}
-    assert not [c for c in mine.children(recursive=True) if c.status() != psutil.STATUS_ZOMBIE]
+    assert children() <= before

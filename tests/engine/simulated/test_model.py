@@ -327,7 +327,7 @@ def test_a_lookup_drafts_what_the_prompt_says_next():
 def test_speculation_is_read_from_what_vllm_is_given():
     assert Speculation.from_vllm(None) is None
     ngram = Speculation.from_vllm(SpecConfig(drafter=Drafter(method="ngram"), k=4).for_vllm())
-    assert ngram == Speculation(method="ngram", k=4, lookup=(2, 4))
+    assert ngram == Speculation(method="ngram", k=4, lookup=(5, 5)), "vLLM's own default"
     model = Drafter(method="eagle3", model="heads/e", options={"draft_sample_method": "probabilistic"})
     read = Speculation.from_vllm(SpecConfig(drafter=model, k=2).for_vllm())
     assert read == Speculation(method="eagle3", k=2, model="heads/e", probabilistic=True)
