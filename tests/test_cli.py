@@ -176,6 +176,12 @@ def test_a_report_of_a_failed_measurement_fails_and_keeps_what_there_is(tmp_path
     assert not (tmp_path / "reports" / "r.html").exists()
 
 
+def test_a_users_mistake_inside_a_notebook_is_exit_2_too(tmp_path):
+    argv = ("report", NOTEBOOK, "-p", "plan=nowhere.yaml", "--out", tmp_path / "reports")
+    _, said = labkit(*argv, code=2, cwd=tmp_path)
+    assert "failed: ConfigError: no plan at nowhere.yaml" in said
+
+
 def test_measure_a_running_server(tmp_path, simulate):
     engine = simulate(base=0.002)
     argv = ("measure", "--url", engine.url, "--method", "ngram", "--k", "4", "--per-category", "1", "--max-tokens", "8")

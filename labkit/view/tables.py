@@ -145,7 +145,7 @@ def positions(measurements: Sequence[Measurement], *, confidence: float = 0.95) 
 def steps(measurements: Sequence[Measurement]) -> pd.DataFrame:
     """One row per cell over all blocks, the baseline too, looping outputs left out: CELL_KEYS, step_ms (mean
     duration of a decode step of one request), tokens_per_step, tpot_ms, prompts. The article's timeline, with
-    own numbers."""
+    own numbers; rows are not paired by prompt, so their ratios are not the speedups."""
     rows = []
     for key, cells_of_key in _by_key(measurements, baseline=True).items():
         records = _sound(cells_of_key)
