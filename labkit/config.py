@@ -212,7 +212,8 @@ def read(cls: type[T], data: Any, *, where: str) -> T:
         errors = error.errors()
         # an unknown key is the likelier slip than the required key it left unset
         first = next((e for e in errors if e["type"] == "unexpected_keyword_argument"), errors[0])
-        path = ".".join(str(part) for part in first["loc"]) or "top level"
+        place = [str(part) for part in first["loc"] if "[" not in str(part)]  # pydantic names a union's branches
+        path = ".".join(place) or "top level"
         if first["type"] == "unexpected_keyword_argument":
             key, allowed = str(first["loc"][-1]), _field_names(cls, first["loc"][:-1])
             raise ConfigError(

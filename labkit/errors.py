@@ -3,7 +3,7 @@
     LabError
     ├── UsageError              2  the request cannot be carried out as written; nothing was started
     │   ├── ConfigError            a value in a config, a plan or on the command line
-    │   ├── WorkloadError          a prompts file (names file and line)
+    │   ├── WorkloadError          a file of prompts or traces (names file and line)
     │   └── StoreError             a run folder: missing, unreadable, of another plan
     ├── EngineError             1  an engine did not start, is not what was asked for, or died
     ├── MeasurementError        1  a measurement could not be completed

@@ -76,14 +76,15 @@ class Cell:
 
 @dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Everything a sweep measures. ``salt`` keeps prompts of different cells apart in the prefix cache
-    (vLLM's ``cache_salt``: the text itself is the same in every arm); switch it off to study the cache."""
+    """Everything a sweep measures. ``k``: one list for all drafters, or a list for each by its name.
+    ``salt`` keeps prompts of different cells apart in the prefix cache (vLLM's ``cache_salt``: the text itself
+    is the same in every arm); switch it off to study the cache."""
 
     __pydantic_config__ = STRICT
 
     engine: EngineConfig
     drafters: tuple[Drafter, ...] = ()
-    k: tuple[int, ...] = ()
+    k: tuple[int, ...] | dict[str, tuple[int, ...]] = ()
     temperatures: tuple[float, ...] = (0.0,)
     concurrencies: tuple[int, ...] = (1,)
     workload: WorkloadSpec = field(default_factory=WorkloadSpec)
@@ -99,18 +100,23 @@ class Plan:
             raise ConfigError(
                 "a plan with drafters needs 'k', and 'k' needs drafters; for a baseline alone leave both out"
             )
-        if any(k < 1 for k in self.k):
-            raise ConfigError(f"'k' lists K ≥ 1 (the baseline K = 0 is always measured); got {list(self.k)}")
+        names = [drafter.name for drafter in self.drafters]
+        if isinstance(self.k, dict) and set(self.k) != set(names):
+            raise ConfigError(f"'k' names {sorted(self.k)}, the drafters are {sorted(names)}; give each a list")
+        for values in self.k.values() if isinstance(self.k, dict) else [self.k]:
+            if any(k < 1 for k in values):
+                raise ConfigError(f"'k' lists K ≥ 1 (the baseline K = 0 is always measured); got {list(values)}")
+            if len(set(values)) < len(values):
+                raise ConfigError(f"'k' lists a value twice: {list(values)}; a cell is measured once a block")
         if self.blocks < 1 or any(c < 1 for c in self.concurrencies):
             raise ConfigError(f"blocks and concurrencies must be ≥ 1; got {self.blocks} and {list(self.concurrencies)}")
         if "/" in self.name or not self.name:
             raise ConfigError(f"a plan's name becomes part of a folder's name; got {self.name!r}: leave '/' out")
-        names = [drafter.name for drafter in self.drafters]
         if len(set(names)) < len(names):
             raise ConfigError(f"drafters need different names; got {names}: set 'name'")
-        for label in ("temperatures", "concurrencies", "k"):
+        for label in ("temperatures", "concurrencies"):
             values = getattr(self, label)
-            if not values and label != "k":
+            if not values:
                 raise ConfigError(f"'{label}' is empty; give at least one value")
             if len(set(values)) < len(values):
                 raise ConfigError(f"'{label}' lists a value twice: {list(values)}; a cell is measured once a block")
@@ -124,7 +130,8 @@ class Plan:
     @property
     def specs(self) -> list[SpecConfig]:
         """The baseline and every drafter at every K."""
-        return [SpecConfig(), *(SpecConfig(drafter=d, k=k) for d in self.drafters for k in self.k)]
+        lists = self.k if isinstance(self.k, dict) else dict.fromkeys((d.name for d in self.drafters), self.k)
+        return [SpecConfig(), *(SpecConfig(drafter=d, k=k) for d in self.drafters for k in lists[d.name])]
 
     def blocks_in_order(self) -> list[list[tuple[SpecConfig, list[Cell]]]]:
         """Per block, the engines in the order they start, each with its cells in order."""

@@ -4,14 +4,18 @@ runs/<run id>/plan.json              the plan and the hash of its workload
 runs/<run id>/cells/<cell id>.json   a measurement, written to a temporary name, synced, renamed
 runs/<run id>/failed/<cell id>.json  why a cell has none; gone once it is measured
 runs/<run id>/logs/                  the engines' logs
+
+A recorded run (``data/recorded/``) is the same folder with its cells compressed (``.json.gz``).
 """
 
 from __future__ import annotations
 
 import contextlib
+import gzip
 import json
 import os
 import time
+import zlib
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -95,7 +99,7 @@ class Run:
         return self.folder / "logs" / f"{label.replace(' ', '-').replace('/', '-')}-{time.time_ns() // 1_000_000}.log"
 
     def has(self, cell: Cell) -> bool:
-        return self._cell_path(cell).exists()
+        return self._stored(cell) is not None
 
     def missing(self) -> list[Cell]:
         return [cell for cell in self.plan.cells() if not self.has(cell)]
@@ -118,7 +122,7 @@ class Run:
         Raises:
             StoreError: a cell's file is damaged; it is named.
         """
-        return [self._load(self._cell_path(cell)) for cell in self.plan.cells() if self.has(cell)]
+        return [self._load(path) for cell in self.plan.cells() if (path := self._stored(cell))]
 
     def failures(self) -> dict[str, str]:
         """Cause of failure per cell label."""
@@ -149,12 +153,17 @@ class Run:
     def _cell_path(self, cell: Cell) -> Path:
         return self.folder / "cells" / f"{cell.id}.json"
 
+    def _stored(self, cell: Cell) -> Path | None:
+        path = self._cell_path(cell)
+        return next((p for p in (path, path.with_suffix(".json.gz")) if p.exists()), None)
+
     def _load(self, path: Path) -> Measurement:
         try:
-            return _MEASUREMENT.validate_json(path.read_bytes())
-        except ValidationError as error:
-            first = error.errors()[0]
-            raise StoreError(f"{path} is damaged ({first['msg']}); remove it and run the sweep with --resume") from None
+            data = path.read_bytes()
+            return _MEASUREMENT.validate_json(gzip.decompress(data) if path.suffix == ".gz" else data)
+        except (ValidationError, EOFError, gzip.BadGzipFile, zlib.error) as error:
+            what = error.errors()[0]["msg"] if isinstance(error, ValidationError) else error
+            raise StoreError(f"{path} is damaged ({what}); remove it and run the sweep with --resume") from None
 
 
 def latest_run(root: str | Path | None = None, *, plan: Plan | None = None) -> Run | None:

@@ -19,11 +19,12 @@ from labkit.importers import Prompt
 from labkit.workloads import Workload
 
 NGRAM = Drafter(method="ngram", options={"prompt_lookup_max": 4, "prompt_lookup_min": 2})
-DRAFT = Drafter(method="draft_model", model="demo/draft-6l")
+DRAFT = Drafter(method="draft_model", model="demo/draft-2l")
 SPECS = {
     "baseline": SpecConfig(),
     "ngram": SpecConfig(drafter=NGRAM, k=4),
     "draft_model": SpecConfig(drafter=DRAFT, k=2),
+    "eagle3": SpecConfig(drafter=Drafter(method="eagle3", model="demo/eagle3"), k=3),
 }
 
 

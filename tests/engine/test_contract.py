@@ -123,7 +123,10 @@ def test_what_is_wrong_with_a_request_is_found_before_anything_starts(tmp_path):
     ("target", "message"),
     [
         ("./nowhere", "no target at './nowhere'; give a local folder, a hub id 'owner/name', or 'demo'"),
-        ("demo/draft-9l", "no target 'demo/draft-9l'; the demo has demo, demo/draft-6l"),
+        (
+            "demo/draft-9l",
+            "no target 'demo/draft-9l'; the demo has demo, demo/draft-2l, demo/eagle3, demo/wrong-tokenizer",
+        ),
     ],
 )
 def test_a_missing_model(target, message):

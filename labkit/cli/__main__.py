@@ -1,0 +1,6 @@
+"""``python -m labkit.cli``, the same as ``labkit``."""
+
+from labkit.cli import main
+
+if __name__ == "__main__":
+    main()
