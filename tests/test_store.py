@@ -2,6 +2,7 @@
 
 import dataclasses
 import errno
+import gzip
 import json
 import os
 from pathlib import Path
@@ -350,3 +351,27 @@ def test_logs_of_one_engine_do_not_collide_and_stay_in_the_run(run):
     path = run.log_path("owner/draft K=4")
     assert path.parent == run.folder / "logs"
     assert path.name.startswith("owner-draft-K=4-")
+
+
+def compressed(run, cell):
+    path = run.folder / "cells" / f"{cell.id}.json"
+    packed = path.with_suffix(".json.gz")
+    packed.write_bytes(gzip.compress(path.read_bytes()))
+    path.unlink()
+    return packed
+
+
+def test_a_recorded_run_is_the_same_run_compressed(run):
+    for cell in CELLS:
+        run.save(measured(cell))
+        compressed(run, cell)
+    assert run.measurements() == [measured(cell) for cell in CELLS]
+    assert run.missing() == []
+
+
+def test_a_damaged_compressed_cell_is_named(run):
+    run.save(measured(CELLS[0]))
+    path = compressed(run, CELLS[0])
+    for content in (b"", b"no gzip", path.read_bytes()[:-9], gzip.compress(b"{}")):
+        path.write_bytes(content)
+        assert f"{path} is damaged" in words(run.measurements)

@@ -26,7 +26,7 @@ DEPTH_DECAY = 0.9
 
 
 class _Attention(nn.Module):
-    """Grouped-query attention over depth 0's keys and the chain's own. Input: (B, T, 2·hidden)."""
+    """Grouped-query attention over depth 0's keys and the chain's own."""
 
     def __init__(self, config) -> None:
         from transformers.models.llama.modeling_llama import LlamaRotaryEmbedding
@@ -41,17 +41,19 @@ class _Attention(nn.Module):
         self.v_proj = nn.Linear(wide, self.kv_heads * self.size, bias=False)
         self.o_proj = nn.Linear(self.heads * self.size, config.hidden_size, bias=False)
 
-    def forward(self, x: torch.Tensor, depth: int, chain: list[tuple[torch.Tensor, torch.Tensor]]) -> torch.Tensor:
-        batch, length, _ = x.shape
-        angles = self._angles(torch.arange(depth, length + depth, device=x.device))
-        query = _rotate(self._split(self.q_proj(x), self.heads), angles)
-        key = _rotate(self._split(self.k_proj(x), self.kv_heads), angles)
-        groups = self.heads // self.kv_heads
-        value = self._split(self.v_proj(x), self.kv_heads)
-        chain.append((key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)))
-        (first_key, first_value), own = chain[0], chain[1:]
+    def keys_and_values(self, x: torch.Tensor, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        """Of inputs (B, n, 2·hidden) at ``positions`` (B, n), repeated for every query head."""
+        key = _rotate(self._split(self.k_proj(x), self.kv_heads), self._angles(x, positions))
+        value, groups = self._split(self.v_proj(x), self.kv_heads), self.heads // self.kv_heads
+        return key.repeat_interleave(groups, 1), value.repeat_interleave(groups, 1)
+
+    def forward(self, x: torch.Tensor, bases: torch.Tensor, depth: int, first, own) -> torch.Tensor:
+        """``x``: (B, A, 2·hidden), the inputs of ``depth`` for ``bases`` (B, A); ``first``: keys and values of
+        depth 0 at all positions; ``own``: those of the chain at depths 1 … ``depth``."""
+        query = _rotate(self._split(self.q_proj(x), self.heads), self._angles(x, bases + depth))
+        (first_key, first_value), length = first, first[0].shape[2]
         scores = (query @ first_key.transpose(-1, -2)).float() * self.size**-0.5
-        future = torch.ones(length, length, dtype=torch.bool, device=x.device).triu(1)
+        future = torch.arange(length, device=x.device) > bases[:, None, :, None]
         scores = scores.masked_fill(future, -torch.inf)
         if own:
             mine = torch.stack([(query * k).sum(-1) for k, _ in own], -1).float() * self.size**-0.5
@@ -60,13 +62,14 @@ class _Attention(nn.Module):
         out = weights[..., :length] @ first_value
         for i, (_, value) in enumerate(own):
             out = out + weights[..., length + i, None] * value
-        return self.o_proj(out.transpose(1, 2).reshape(batch, length, -1))
+        return self.o_proj(out.transpose(1, 2).flatten(2))
+
+    def _angles(self, x: torch.Tensor, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
+        cos, sin = self.rotary(x.float(), positions)
+        return cos[:, None], sin[:, None]  # the same for every head
 
     def _split(self, x: torch.Tensor, heads: int) -> torch.Tensor:
         return x.view(*x.shape[:2], heads, self.size).transpose(1, 2)
-
-    def _angles(self, positions: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor]:
-        return self.rotary(positions.float(), positions[None])
 
 
 def _rotate(x: torch.Tensor, angles: tuple[torch.Tensor, torch.Tensor]) -> torch.Tensor:
@@ -94,9 +97,12 @@ class _Layer(nn.Module):
         self.input_layernorm, self.hidden_norm, self.post_attention_layernorm = norm(), norm(), norm()
         self.self_attn, self.mlp = _Attention(config), _Mlp(config)
 
-    def forward(self, embeds: torch.Tensor, hidden: torch.Tensor, depth: int, chain: list) -> torch.Tensor:
-        x = torch.cat([self.input_layernorm(embeds), self.hidden_norm(hidden)], -1)
-        hidden = hidden + self.self_attn(x, depth, chain)
+    def inputs(self, embeds: torch.Tensor, hidden: torch.Tensor) -> torch.Tensor:
+        return torch.cat([self.input_layernorm(embeds), self.hidden_norm(hidden)], -1)
+
+    def forward(self, x: torch.Tensor, hidden: torch.Tensor, bases: torch.Tensor, depth: int, first, own):
+        """``x``: :meth:`inputs` at ``bases``; the rest as for the attention."""
+        hidden = hidden + self.self_attn(x, bases, depth, first, own)
         return hidden + self.mlp(self.post_attention_layernorm(hidden))
 
 
@@ -125,30 +131,41 @@ class Eagle3Head(nn.Module):
         with torch.no_grad():
             self.fc.weight[:, -hidden:].copy_(torch.eye(hidden))
 
-    def unroll(self, batch: Batch, depths: int):
-        """Yield for each depth the normed output (B, T, hidden), from which the draft's logits follow."""
-        normed = [norm(batch.hidden[:, :, i]) for i, norm in enumerate(self.fc_norm)]
-        hidden, chain = self.fc(torch.cat(normed, -1)).float(), []
+    def unroll(self, batch: Batch, depths: int, bases: torch.Tensor | None = None):
+        """Yield for each depth the normed output (B, A, hidden), from which the draft's logits follow, for the
+        chains that begin at ``bases`` (B, A); at every position without."""
+        rows, length = batch.tokens.shape
+        everywhere = torch.arange(length, device=batch.tokens.device).expand(rows, length)
+        bases = everywhere if bases is None else bases
         embeds = self._teacher[0].embed(batch.tokens)
+        normed = [norm(batch.hidden[:, :, i]) for i, norm in enumerate(self.fc_norm)]
+        combined = self.fc(torch.cat(normed, -1)).float()
+        x = self.midlayer.inputs(_shifted(embeds, 1), combined)
+        first, own = self.midlayer.self_attn.keys_and_values(x, everywhere), []
+        x, hidden = _at(x, bases), _at(combined, bases)
         for depth in range(depths):
-            embeds = F.pad(embeds[:, 1:], (0, 0, 0, 1))  # at t the embedding of token t + 1 + depth
-            hidden = self.midlayer(embeds, hidden, depth, chain)
+            if depth:
+                x = self.midlayer.inputs(_at(_shifted(embeds, 1 + depth), bases), hidden)
+                own.append(self.midlayer.self_attn.keys_and_values(x, bases + depth))
+            hidden = self.midlayer(x, hidden, bases, depth, first, own)
             yield self.norm(hidden)
 
     def loss(self, batch: Batch) -> tuple[torch.Tensor, dict[str, float]]:
-        """Cross entropy against the target's distribution over the draft vocabulary, mean over depths."""
+        """Cross entropy against the target's distribution over the draft vocabulary, mean over depths. Chains
+        begin where drafting can: wherever the next token belongs to the answer."""
         teacher = self._teacher[0]
-        predicted = teacher.predicted(batch.answer)  # (B, T): positions whose next token belongs to an answer
-        wanted = teacher.distribution(batch.hidden[:, :, -1][predicted])
-        rows = torch.full(predicted.shape, -1, dtype=torch.long, device=predicted.device)
-        rows[predicted] = torch.arange(len(wanted), device=predicted.device)
+        predicted = teacher.predicted(batch.answer)  # (B, T): positions whose next token belongs to the answer
+        count = predicted.sum(1)
+        wide = torch.arange(int(count.max()), device=predicted.device)
+        there = wide < count[:, None]  # (B, A)
+        bases = (predicted.int().argmax(1)[:, None] + wide).clamp_max(predicted.shape[1] - 1)
+        wanted = teacher.distribution(batch.hidden[:, :, -1][predicted])  # rows in the order of ``there``
+        rows = there.flatten().cumsum(0).view_as(there) - 1
         total, weight, shown = 0.0, 0.0, {}
-        for depth, out in enumerate(self.unroll(batch, self.depths)):
-            here = rows.new_full(rows.shape, -1)  # base t predicts what the target says at t + 1 + depth …
-            here[:, : -1 - depth] = rows[:, 1 + depth :]
-            here = here.masked_fill(~predicted, -1)  # … and t itself must be a place where drafting can begin
-            usable = here >= 0
-            logits, target = teacher.draft_logits(out[usable]), wanted[here[usable]]
+        for depth, out in enumerate(self.unroll(batch, self.depths, bases)):
+            usable = there[:, 1 + depth :]  # base t predicts what the target says at t + 1 + depth
+            logits = teacher.draft_logits(out[:, : usable.shape[1]][usable])
+            target = wanted[rows[:, 1 + depth :][usable]]
             loss = -(target * logits.log_softmax(-1)).sum(-1).mean()
             total, weight = total + loss * DEPTH_DECAY**depth, weight + DEPTH_DECAY**depth
             shown[f"loss_{depth}"] = float(loss.detach())
@@ -164,3 +181,13 @@ class Eagle3Head(nn.Module):
             true = F.pad(batch.tokens[:, 2 + depth :], (0, min(2 + depth, batch.tokens.shape[1])), value=-1)
             found.append(drafted == true)
         return torch.stack(found, -1)
+
+
+def _at(x: torch.Tensor, positions: torch.Tensor) -> torch.Tensor:
+    """``x`` (B, T, n) at ``positions`` (B, A)."""
+    return x.gather(1, positions[..., None].expand(*positions.shape, x.shape[-1]))
+
+
+def _shifted(x: torch.Tensor, by: int) -> torch.Tensor:
+    """``x`` (B, T, n) with what stands ``by`` further at each position, zeros at the end."""
+    return F.pad(x[:, by:], (0, 0, 0, min(by, x.shape[1])))

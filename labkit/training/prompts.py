@@ -48,17 +48,17 @@ def _filled(path: Path, count: int, seed: int) -> list[Prompt]:
         texts[_fill(pick.choice(templates), slots, pick)] = None
     else:
         raise WorkloadError(f"{path.name} gives {len(texts)} distinct prompts, {count} were asked for")
-    return [_prompt(path.stem, i, text) for i, text in enumerate(texts)]
+    return [_prompt(path.stem, f"s{seed}-{i:05}", text) for i, text in enumerate(texts)]
 
 
 def _fill(template: str, slots: dict[str, list[str]], pick: random.Random) -> str:
     return _SLOT.sub(lambda found: str(pick.choice(slots[found[1]])), template)
 
 
-def _prompt(category: str, i: int, text: str) -> Prompt:
+def _prompt(category: str, number: str, text: str) -> Prompt:
     language = "zh" if _HAN.search(text) else "en"
     return Prompt(
-        id=f"training-{category}-{i:05}",
+        id=f"training-{category}-{number}",
         category=category,
         language=language,
         messages=({"role": "user", "content": text},),

@@ -23,6 +23,7 @@ from labkit.drafters.package import Card, assemble, write_package
 from labkit.engine import launch
 from labkit.errors import ConfigError, WorkloadError
 from labkit.importers import Prompt
+from labkit.paths import DATA
 from labkit.plan import WorkloadSpec
 from labkit.training.batches import Batches
 from labkit.training.describe import describe, package_tensors
@@ -42,6 +43,8 @@ __all__ = ["Trained", "train"]
 #: The learning curve: how many points, drawn from how many held-out texts; the card's figures use all texts.
 CURVE_POINTS, CURVE_TEXTS = 12, 60
 USERS = 96
+#: Length of the answers in ``data/training/*.jsonl.xz``.
+SHIPPED_MAX_TOKENS = 192
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -137,19 +140,29 @@ def _held_out(asked: Training) -> tuple[Prompt, ...]:
 
 def _collect(asked, path, prompts, temperatures, say) -> list[Text]:
     """The target's answers, without their loops; an engine is started only where some are missing."""
-    have = {text.prompt_id: text for text in read_texts(path)} if path.exists() else {}
+    have = _shipped(asked, path.name)
+    have |= {text.prompt_id: text for text in read_texts(path)} if path.exists() else {}
     if any(prompt.id not in have for prompt in prompts):
         say(f"the target writes {len(prompts)} texts ({path})")
         args = ("--dtype", "bfloat16") if device() == "cpu" and fast_bfloat16() else ()
         config = EngineConfig(target=asked.target, max_num_seqs=USERS, args=args)
         with launch(config, SpecConfig(k=0), log_path=path.with_name("engine.log")) as engine:
+            missing = [prompt for prompt in prompts if prompt.id not in have]
             have |= collect_texts(
-                engine, prompts, path, max_tokens=asked.max_tokens, concurrency=USERS, temperatures=temperatures
+                engine, missing, path, max_tokens=asked.max_tokens, concurrency=USERS, temperatures=temperatures
             )
     texts = [have[prompt.id].without_loop() for prompt in prompts]
     if kept := [text for text in texts if len(text.output_ids) >= MIN_ANSWER]:
         return kept
     raise WorkloadError(f"no answer in {path} has {MIN_ANSWER} tokens; drafters cannot learn from this target")
+
+
+def _shipped(asked: Training, name: str) -> dict[str, Text]:
+    """The demo target's answers that come with labkit, by prompt."""
+    path = DATA / "training" / f"{name}.xz"
+    if asked.target != "demo" or asked.max_tokens != SHIPPED_MAX_TOKENS or not path.exists():
+        return {}
+    return {text.prompt_id: text for text in read_texts(path)}
 
 
 def _model(asked: Training, target: Path, features: Features) -> tuple[torch.nn.Module, np.ndarray | None]:

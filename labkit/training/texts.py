@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import lzma
 import os
 import random
 from collections.abc import Callable, Sequence
@@ -111,14 +112,15 @@ def _drop_cut_line(path: Path) -> None:
 
 
 def read_texts(path: Path) -> list[Text]:
-    """Texts of a file; a last line that was cut off by a stop is left out.
+    """Texts of a file, compressed (``.xz``) or not; a last line that was cut off by a stop is left out.
 
     Raises:
         WorkloadError: the file is missing, or another line is broken.
     """
     if not path.exists():
         raise WorkloadError(f"no texts at {path}; give a file that 'labkit drafters train' wrote")
-    lines = path.read_text(encoding="utf-8", errors="replace").splitlines(keepends=True)
+    data = lzma.decompress(path.read_bytes()) if path.suffix == ".xz" else path.read_bytes()
+    lines = data.decode("utf-8", errors="replace").splitlines(keepends=True)
     texts = []
     for number, line in enumerate(lines, start=1):
         try:

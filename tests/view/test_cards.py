@@ -2,8 +2,10 @@
 
 from dataclasses import replace
 
+import pytest
+
 from labkit.drafters.package import Card
-from labkit.view.cards import card_text
+from labkit.view.cards import card_text, served_rows
 
 CARD = Card(
     name="eagle3",
@@ -62,3 +64,25 @@ def test_a_category_without_greedy_answers_says_so():
     nothing = {"tokens": 0, "joint": [], "conditional": [], "mean_acceptance_length": {}}
     line = card_text(replace(CARD, offline={"code": nothing}, served=[])).splitlines()[-1]
     assert line == "  offline  code         no greedy answers to judge by"
+
+
+def test_what_a_run_says_of_a_drafter(sweep):
+    """By category and over all; (K, K // 2, 0) in turn is accepted, the gains are those of the sweep."""
+    rows = served_rows(sweep(prompts=12), "demo/draft")
+    assert {row["drafter"] for row in rows} == {"draft"}
+    found = {(row["category"], row["k"], row["temperature"]): row for row in rows}
+    assert set(found) == {(c, k, t) for c in ("all", "code", "sql") for k in (2, 4) for t in (0.0, 0.8)}
+    assert [found[c, 2, 0.0]["n"] for c in ("code", "sql", "all")] == [6, 6, 12]
+    assert found["all", 2, 0.0]["mean_acceptance_length"] == pytest.approx(2.0, abs=0.01)
+    assert found["code", 4, 0.0]["speedup"] == pytest.approx(0.8, abs=1e-3)
+    assert all(row["speedup_low"] <= row["speedup"] <= row["speedup_high"] for row in rows)
+
+
+def test_too_few_prompts_give_no_interval_and_still_a_line(sweep):
+    row = served_rows(sweep(prompts=4), "demo/draft")[0]
+    assert row["low"] is row["speedup_low"] is None
+    assert "[" not in card_text(replace(CARD, offline={}, served=[row])).splitlines()[-1]
+
+
+def test_a_run_without_the_drafter_says_nothing(sweep):
+    assert served_rows(sweep(), "demo/another") == []
