@@ -10,9 +10,10 @@ from __future__ import annotations
 import argparse
 from dataclasses import replace
 
-from labkit.drafters.package import read_card, shipped, write_card
+from labkit.drafters.card import read_card, write_card
+from labkit.drafters.package import shipped
 from labkit.store import open_run
-from labkit.view.cards import card_text, served_rows
+from labkit.view.cards import served_rows
 
 
 def main() -> None:
@@ -23,7 +24,7 @@ def main() -> None:
         rows = [row for run in runs for row in served_rows(run, f"demo/{name}")]
         card = replace(read_card(package), served=rows)
         write_card(package, card)
-        print(card_text(card))
+        print(card)
 
 
 if __name__ == "__main__":

@@ -18,13 +18,13 @@ __version__ = "0.1.0"
 __all__ = [
     "Drafter", "EngineConfig", "LabError", "Plan", "Run", "SpecConfig", "each_cell",
     "each_tenth", "facts", "figures", "findings", "finish", "load_plan", "open_or_sweep", "open_run", "show", "summary",
-    "sweep", "tables", "WorkloadSpec",
+    "sweep", "tables", "training",
 ]  # fmt: skip
 
 _WHERE = {
     "labkit.config": ("Drafter", "EngineConfig", "SpecConfig"),
     "labkit.errors": ("LabError",),
-    "labkit.plan": ("Plan", "WorkloadSpec", "load_plan"),
+    "labkit.plan": ("Plan", "load_plan"),
     "labkit.store": ("Run", "open_run"),
     "labkit.measure.sweep": ("open_or_sweep", "sweep"),
     "labkit.measure.progress": ("each_cell", "each_tenth"),
@@ -32,11 +32,12 @@ _WHERE = {
 }
 
 if TYPE_CHECKING:
+    from labkit import training
     from labkit.config import Drafter, EngineConfig, SpecConfig
     from labkit.errors import LabError
     from labkit.measure.progress import each_cell, each_tenth
     from labkit.measure.sweep import open_or_sweep, sweep
-    from labkit.plan import Plan, WorkloadSpec, load_plan
+    from labkit.plan import Plan, load_plan
     from labkit.store import Run, open_run
     from labkit.view import figures, findings, tables
     from labkit.view.present import facts, finish, show, summary
@@ -51,4 +52,6 @@ def __getattr__(name: str) -> Any:
     if name not in __all__:
         raise AttributeError(f"module 'labkit' has no attribute {name!r}")
     home = next((module for module, names in _WHERE.items() if name in names), None)
-    return getattr(importlib.import_module(home), name) if home else importlib.import_module(f"labkit.view.{name}")
+    if home:
+        return getattr(importlib.import_module(home), name)
+    return importlib.import_module("labkit.training" if name == "training" else f"labkit.view.{name}")

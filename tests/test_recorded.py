@@ -5,7 +5,8 @@ import re
 
 import pytest
 
-from labkit.drafters.package import read_card, read_weights, shipped
+from labkit.drafters.card import read_card
+from labkit.drafters.package import read_weights, shipped
 from labkit.paths import DATA
 from labkit.store import Run
 from labkit.view.cards import served_rows

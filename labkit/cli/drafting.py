@@ -67,8 +67,8 @@ def drafters_cards(
     as_json: Json = False,
 ) -> None:
     """What each drafter is, what it was trained on, and how much of it the target accepts."""
-    from labkit.drafters.package import read_card, shipped
-    from labkit.view.cards import card_text
+    from labkit.drafters.card import read_card
+    from labkit.drafters.package import shipped
 
     cards = [read_card(package) for package in packages or shipped().values()]
-    print_json([asdict(card) for card in cards]) if as_json else print("\n\n".join(map(card_text, cards)))
+    print_json([asdict(card) for card in cards]) if as_json else print("\n\n".join(map(str, cards)))

@@ -21,8 +21,9 @@ from pathlib import Path
 import platformdirs
 import psutil
 
+from labkit.drafters.card import CARD
 from labkit.drafters.convert import WHEEL, build_target, sha256
-from labkit.drafters.package import CARD, WEIGHTS, assemble, shipped
+from labkit.drafters.package import WEIGHTS, assemble, shipped
 from labkit.drafters.wrong_tokenizer import build_wrong_tokenizer
 from labkit.errors import ConfigError
 

@@ -11,61 +11,23 @@ from __future__ import annotations
 
 import json
 import shutil
-from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from labkit.config import read
+from labkit.drafters.card import CARD, Card, read_card, write_card
 from labkit.drafters.pairing import read_config
 from labkit.errors import ConfigError
 from labkit.paths import DATA
 
-__all__ = ["Card", "assemble", "read_card", "shipped", "write_package"]
+__all__ = ["WEIGHTS", "assemble", "read_weights", "shipped", "write_package"]
 
-WEIGHTS, CARD = "weights.safetensors", "card.json"
+WEIGHTS = "weights.safetensors"
 _TOKENIZER = ("tokenizer", "chat_template", "special_tokens", "vocab", "merges")
-
-
-@dataclass(frozen=True, kw_only=True)
-class Card:
-    """What a drafter is and how good it was found to be.
-
-    ``config``: what its config.json says other than the target's. ``training``: data, steps, loss and the
-    learning curve. ``offline``: by category, agreement with the target's greedy answers to prompts that were
-    not trained on. ``served``: by category, what a vLLM server measured.
-    """
-
-    name: str
-    method: str
-    target: str
-    hidden_size: int
-    vocab_size: int
-    licence: str
-    config: dict[str, Any]
-    training: dict[str, Any] = field(default_factory=dict)
-    offline: dict[str, Any] = field(default_factory=dict)
-    served: list[dict[str, Any]] = field(default_factory=list)
 
 
 def shipped() -> dict[str, Path]:
     """Packages that come with labkit, by name."""
     return {path.parent.name: path.parent for path in sorted((DATA / "drafters").glob(f"*/{CARD}"))}
-
-
-def read_card(package: Path) -> Card:
-    """The card of a package folder.
-
-    Raises:
-        ConfigError: there is none, or it is no card.
-    """
-    path = package / CARD
-    if not path.exists():
-        raise ConfigError(f"no drafter package at {package}: {CARD} is missing")
-    try:
-        fields = json.loads(path.read_text(encoding="utf-8"))
-    except ValueError as error:
-        raise ConfigError(f"{path} is no JSON: {error}") from None
-    return read(Card, fields, where=str(path))
 
 
 def write_package(package: Path, card: Card, tensors: dict[str, Any]) -> None:
@@ -77,10 +39,6 @@ def write_package(package: Path, card: Card, tensors: dict[str, Any]) -> None:
     small = {name: t.to(torch.bfloat16) if t.is_floating_point() else t for name, t in tensors.items()}
     save_file({name: t.contiguous().cpu() for name, t in small.items()}, package / WEIGHTS, metadata={"format": "pt"})
     write_card(package, card)
-
-
-def write_card(package: Path, card: Card) -> None:
-    (package / CARD).write_text(json.dumps(asdict(card), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def assemble(package: Path, target: Path, folder: Path) -> None:

@@ -6,6 +6,6 @@ float, ``(…, hidden)``; *depth* d = 0, 1, … counts draft tokens within a ste
 
 from labkit.training.plan import Training
 from labkit.training.progress import each_tenth_step
-from labkit.training.run import Trained, train
+from labkit.training.run import Trained, serving_plan, train
 
-__all__ = ["Trained", "Training", "each_tenth_step", "train"]
+__all__ = ["Trained", "Training", "each_tenth_step", "serving_plan", "train"]

@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 import torch
 
-from labkit.drafters.package import Card
+from labkit.drafters.card import Card
 from labkit.training.evaluate import agreement
 from labkit.training.features import Features, device
 from labkit.training.plan import DEPTHS, Training

@@ -8,7 +8,8 @@ import numpy as np
 import torch
 from transformers import AutoConfig
 
-from labkit.drafters.package import WEIGHTS, read_card, read_weights
+from labkit.drafters.card import read_card
+from labkit.drafters.package import WEIGHTS, read_weights
 from labkit.training.eagle import Eagle3Head
 from labkit.training.features import device
 from labkit.training.small_draft import SmallDraft

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -18,13 +18,14 @@ import numpy as np
 import torch
 from transformers import AutoConfig
 
-from labkit.config import EngineConfig, SpecConfig, digest
-from labkit.drafters.package import Card, assemble, write_package
+from labkit.config import Drafter, EngineConfig, SpecConfig, digest
+from labkit.drafters.card import Card
+from labkit.drafters.package import assemble, write_package
 from labkit.engine import launch
 from labkit.errors import ConfigError, WorkloadError
 from labkit.importers import Prompt
 from labkit.paths import DATA
-from labkit.plan import WorkloadSpec
+from labkit.plan import Plan, WorkloadSpec
 from labkit.training.batches import Batches
 from labkit.training.describe import describe, package_tensors
 from labkit.training.eagle import Eagle3Head
@@ -38,7 +39,7 @@ from labkit.training.teacher import Teacher, choose_vocabulary
 from labkit.training.texts import TEMPERATURES, Text, collect_texts, read_texts
 from labkit.workloads import load_workload
 
-__all__ = ["Trained", "train"]
+__all__ = ["Trained", "serving_plan", "train"]
 
 #: The learning curve: how many points, drawn from how many held-out texts; the card's figures use all texts.
 CURVE_POINTS, CURVE_TEXTS = 12, 60
@@ -59,9 +60,9 @@ class Trained:
 
 def train(
     asked: Training,
-    folder: Path,
+    folder: str | Path,
     *,
-    texts_from: Path | None = None,
+    texts_from: str | Path | None = None,
     say: Callable[[str], None] = print,
     seen: Callable[[dict[str, Any]], None] = lambda row: None,
 ) -> Trained:
@@ -74,10 +75,10 @@ def train(
         WorkloadError: no answer is long enough.
         LabError: the engine that writes the texts fails.
     """
-    target = checked_target(asked.target)
+    folder, target = Path(folder), checked_target(asked.target)
     check_size(asked, target)
     _claim(folder, asked)
-    data = _same_target(texts_from, asked) if texts_from else folder
+    data = _same_target(Path(texts_from), asked) if texts_from else folder
     texts = _collect(asked, data / "texts.jsonl", _wanted(asked), TEMPERATURES, say)
     unseen_texts = _collect(asked, data / "held_out.jsonl", _held_out(asked), (0.0,), say)
     say(f"reading the target's hidden states on {len(texts)} texts")
@@ -108,6 +109,19 @@ def train(
     (folder / "model").mkdir()
     assemble(folder / "package", target, folder / "model")
     return Trained(card=card, package=folder / "package", model=folder / "model", history=history)
+
+
+def serving_plan(trained: Trained, *, k: Sequence[int] = (1, 3), per_category: int = 2, max_tokens: int = 64) -> Plan:
+    """A plan that serves a trained drafter beside the baseline, on measured prompts, greedy, one user."""
+    drafter = Drafter(method=trained.card.method, model=str(trained.model.resolve()), name=trained.card.name)
+    return Plan(
+        name="just-trained",
+        engine=EngineConfig(target=trained.card.target),
+        drafters=(drafter,),
+        k=tuple(k),
+        workload=WorkloadSpec(per_category=per_category, max_tokens=max_tokens),
+        blocks=1,
+    )
 
 
 def _claim(folder: Path, asked: Training) -> None:

@@ -10,11 +10,14 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from labkit.view import findings
+from labkit.view.learning import LiveCurve, learning_curve
 from labkit.view.style import BASELINE, NO_GAIN, colours, titled
 
 _K_SYMBOLS = ("circle", "square", "triangle-up", "diamond", "star")
 
-__all__ = ["speedup_by_k", "acceptance_by_position", "speedup_by_category", "step_timeline"]
+__all__ = [
+    "LiveCurve", "acceptance_by_position", "learning_curve", "speedup_by_category", "speedup_by_k", "step_timeline",
+]  # fmt: skip
 
 
 def speedup_by_k(table: pd.DataFrame, note: str = "") -> go.Figure:

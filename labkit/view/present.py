@@ -27,6 +27,7 @@ _NAMES = {
     "tokens_per_step": "tokens per step", "output_tokens": "output tokens",
     "request_weighted_length": "length, by request",
     "with_looping": "with looping", "left_out": "looping", "step_ms": "step (ms)",
+    "tokens_seen": "tokens seen",
 }  # fmt: skip
 _DIGITS = {"tpot_ms": 1, "ttft_ms": 0, "step_ms": 1, "tokens_per_second": 1, "temperature": None}
 

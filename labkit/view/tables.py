@@ -18,8 +18,9 @@ from labkit.analysis import acceptance
 from labkit.analysis.speedup import cell_tpot, speedup
 from labkit.records import Measurement, RequestRecord
 from labkit.repetition import is_looping
+from labkit.view.learning import learning_table as learning
 
-__all__ = ["cells", "speedups", "acceptances", "positions", "steps", "CELL_KEYS"]
+__all__ = ["cells", "speedups", "acceptances", "positions", "steps", "learning", "CELL_KEYS"]
 
 CELL_KEYS = ["drafter", "method", "k", "temperature", "concurrency"]
 _CELL_COLUMNS = [

@@ -8,7 +8,8 @@ import torch
 from safetensors.torch import load_file, save_file
 
 from labkit.drafters import package as package_module
-from labkit.drafters.package import CARD, WEIGHTS, Card, assemble, read_card, read_weights, shipped, write_package
+from labkit.drafters.card import CARD, Card, read_card
+from labkit.drafters.package import WEIGHTS, assemble, read_weights, shipped, write_package
 from labkit.drafters.target import target_tensors
 from labkit.errors import ConfigError
 from tests.training.conftest import HIDDEN, VOCABULARY, load, make_target

@@ -12,7 +12,7 @@ import torch
 from safetensors.torch import load_file
 from tokenizers import Tokenizer
 
-from labkit.drafters.package import read_card
+from labkit.drafters.card import read_card
 from labkit.drafters.pairing import check_folder, check_pair
 from labkit.errors import ConfigError, WorkloadError
 from labkit.plan import WorkloadSpec
@@ -144,7 +144,7 @@ def test_trained_twice_is_trained_the_same(asked, collected, tmp_path, method):
     first = train(asked(method), tmp_path / "a" / "x", texts_from=collected, say=quiet)
     second = train(asked(method), tmp_path / "b" / "x", texts_from=collected, say=quiet)
     seen = []
-    again = train(asked(method), tmp_path / "a" / "x", say=quiet, seen=seen.append)
+    again = train(asked(method), tmp_path / "a" / "x", texts_from=collected, say=quiet, seen=seen.append)
     assert first.card.offline == second.card.offline == again.card.offline
     assert seen == []
     a, b = (load_file(done.model / "model.safetensors") for done in (first, second))
@@ -163,7 +163,7 @@ def test_killed_and_gone_on_with(asked, collected, tmp_path, monkeypatch):
         train(asked(), tmp_path / "b" / "x", texts_from=collected, say=quiet, seen=kill)
     assert not (tmp_path / "b" / "x" / "model").exists()
     seen = []
-    resumed = train(asked(), tmp_path / "b" / "x", say=quiet, seen=seen.append)
+    resumed = train(asked(), tmp_path / "b" / "x", texts_from=collected, say=quiet, seen=seen.append)
     assert seen[0]["step"] == 4
     assert resumed.card.offline == undisturbed.card.offline
     assert resumed.card.training["loss"] == undisturbed.card.training["loss"]

@@ -4,7 +4,8 @@ import numpy as np
 import pytest
 import torch
 
-from labkit.drafters.package import Card, assemble, write_package
+from labkit.drafters.card import Card
+from labkit.drafters.package import assemble, write_package
 from labkit.training.describe import package_tensors
 from labkit.training.evaluate import agreement
 from labkit.training.small_draft import SmallDraft, _narrowed

@@ -6,7 +6,11 @@ import json
 import pytest
 
 from labkit.config import SpecConfig
+from labkit.drafters.demo import locate
 from labkit.errors import MeasurementError, WorkloadError
+from labkit.paths import DATA
+from labkit.training.prompts import training_categories, training_prompts
+from labkit.training.run import SHIPPED_MAX_TOKENS
 from labkit.training.texts import TEMPERATURES, Text, collect_texts, read_texts
 
 TEXT = Text(prompt_id="p", category="code", temperature=0.0, prompt_ids=(1, 2), output_ids=(3, 4, 5))
@@ -116,3 +120,20 @@ def test_a_loop_is_cut_where_it_comes_for_the_third_time():
     assert dataclasses.replace(cut, output_ids=()) == dataclasses.replace(TEXT, output_ids=())
     assert dataclasses.replace(TEXT, output_ids=(7,) * 50).without_loop().output_ids == (7,) * 10
     assert TEXT.without_loop() == TEXT
+
+
+@pytest.mark.engine
+def test_the_shipped_texts_are_answers_to_the_training_prompts():
+    """Of the demo target, by its own tokenizer and chat template; a prompt that is changed needs a new answer."""
+    from transformers import AutoTokenizer
+
+    have = {text.prompt_id: text for text in read_texts(DATA / "training" / "texts.jsonl.xz")}
+    per_category = len(have) // len(training_categories())
+    prompts = training_prompts(per_category)
+    assert len(have) > 5000
+    assert {prompt.id for prompt in prompts} <= set(have)
+    tokenizer = AutoTokenizer.from_pretrained(locate("demo"))
+    for prompt in prompts[::97]:
+        said = tokenizer.apply_chat_template(list(prompt.messages), add_generation_prompt=True, return_dict=False)
+        assert tuple(said) == have[prompt.id].prompt_ids
+    assert max(len(text.output_ids) for text in have.values()) <= SHIPPED_MAX_TOKENS

@@ -1,0 +1,92 @@
+"""A drafter's card: what it is, what it learnt from, and how good it was found to be."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import Any
+
+from labkit.config import read
+from labkit.errors import ConfigError
+
+__all__ = ["CARD", "Card", "read_card", "write_card"]
+
+CARD = "card.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Card:
+    """What a drafter is and how good it was found to be.
+
+    ``config``: what its config.json says other than the target's. ``training``: data, steps, loss and the
+    learning curve. ``offline``: by category, agreement with the target's greedy answers to prompts that were
+    not trained on. ``served``: by category, what a vLLM server measured.
+    """
+
+    name: str
+    method: str
+    target: str
+    hidden_size: int
+    vocab_size: int
+    licence: str
+    config: dict[str, Any]
+    training: dict[str, Any] = field(default_factory=dict)
+    offline: dict[str, Any] = field(default_factory=dict)
+    served: list[dict[str, Any]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        """What it is, what it was trained on, agreement offline and acceptance served, a line a category."""
+        trained, lines = self.training, [f"{self.name}: {self.method} for {self.target}"]
+        if trained:
+            lines.append(
+                f"  trained on {trained['answer_tokens']:,} tokens of {trained['texts']:,} answers, "
+                f"{trained['steps']:,} steps, {trained['minutes']} min on {trained['device']}, "
+                f"final loss {trained['loss']}"
+            )
+        if "vocabulary" in trained:
+            share = 100 * trained["coverage_held_out"]
+            lines.append(f"  draft vocabulary {trained['vocabulary']:,} tokens: {share:.1f} % of unseen answers")
+        lines.append(f"  licence: {self.licence}")
+        for category, found in self.offline.items():
+            if not found["tokens"]:
+                lines.append(f"  offline  {category:12} no greedy answers to judge by")
+                continue
+            rates = "/".join(f"{rate:.2f}" for rate in found["conditional"])
+            lengths = ", ".join(f"K={k} {value:.2f}" for k, value in found["mean_acceptance_length"].items())
+            lines.append(f"  offline  {category:12} agreement by depth {rates}; acceptance length {lengths}")
+        return "\n".join([*lines, *map(_served_line, self.served)])
+
+
+def read_card(package: Path) -> Card:
+    """The card of a package folder.
+
+    Raises:
+        ConfigError: there is none, or it is no card.
+    """
+    path = package / CARD
+    if not path.exists():
+        raise ConfigError(f"no drafter package at {package}: {CARD} is missing")
+    try:
+        fields = json.loads(path.read_text(encoding="utf-8"))
+    except ValueError as error:
+        raise ConfigError(f"{path} is no JSON: {error}") from None
+    return read(Card, fields, where=str(path))
+
+
+def write_card(package: Path, card: Card) -> None:
+    (package / CARD).write_text(json.dumps(asdict(card), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
+
+
+def _served_line(row: dict[str, Any]) -> str:
+    """One row of a card's ``served``; an interval that a few prompts do not give is left out."""
+
+    def with_interval(value: float | None, low: float | None, high: float | None, unit: str = "") -> str:
+        if value is None:
+            return "unknown"
+        return f"{value:.2f}{unit}" + (f" [{low:.2f}, {high:.2f}]" if low is not None and high is not None else "")
+
+    length = with_interval(row["mean_acceptance_length"], row["low"], row["high"])
+    speed = with_interval(row["speedup"], row["speedup_low"], row["speedup_high"], "×")
+    at = f"K={row['k']} T={row['temperature']:g} users={row['concurrency']}"
+    return f"  served   {row['category']:12} {at}: acceptance length {length}, speedup {speed}, {row['n']} prompts"
