@@ -7,6 +7,7 @@
     │   └── StoreError             a run folder: missing, unreadable, of another plan
     ├── EngineError             1  an engine did not start, is not what was asked for, or died
     ├── MeasurementError        1  a measurement could not be completed
+    ├── PredictionError         1  asked for what the measured cells do not determine (names the cell to measure)
     └── ReportError             1  a notebook failed or a report is not whole
 
 Every message says what was got, what is allowed, and what to do next.  Errors of other libraries are
@@ -21,7 +22,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "LabError", "UsageError", "ConfigError", "WorkloadError", "StoreError",
-    "EngineError", "MeasurementError", "ReportError", "did_you_mean",
+    "EngineError", "MeasurementError", "PredictionError", "ReportError", "did_you_mean",
 ]  # fmt: skip
 
 
@@ -52,6 +53,10 @@ class EngineError(LabError):
 
 
 class MeasurementError(LabError):
+    pass
+
+
+class PredictionError(LabError):
     pass
 
 

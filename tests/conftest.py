@@ -28,8 +28,11 @@ SPECS = {
 }
 
 
+@pytest.hookimpl(trylast=True)  # after pytest has grouped the tests by engine
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Say why engine and browser tests are left out where they cannot run; CI has both."""
+    """Say why engine and browser tests are left out where they cannot run; CI has both. Tests that start engines
+    of their own come before those that share one: two engines on the same cores stall each other."""
+    items.sort(key=lambda item: "vllm" in getattr(item, "fixturenames", ()))
     for item in items:
         if item.get_closest_marker("engine") and (reason := _no_engine()):
             item.add_marker(pytest.mark.skip(reason=reason))

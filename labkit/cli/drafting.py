@@ -34,9 +34,9 @@ def drafters_train(
     target: Annotated[str, typer.Option(help="Folder of a Llama-like model, or 'demo'.")] = "demo",
     out: Annotated[Path | None, typer.Option(help="Folder of this training; runs/drafters/METHOD without it.")] = None,
     texts: Annotated[Path | None, typer.Option(help="Folder of another training whose texts are used again.")] = None,
-    per_category: Annotated[int, typer.Option(help="Training prompts of each category.")] = 500,
+    per_category: Annotated[int, typer.Option(help="Training prompts of each category.")] = 1200,
     max_tokens: int = 192,
-    epochs: float = 8,
+    epochs: float = 3,
     seed: int = 0,
     held_out: Annotated[
         int | None, typer.Option(help="Measured prompts per category to judge by; all without.")

@@ -26,10 +26,10 @@ class Training:
 
     method: str
     target: str = "demo"
-    per_category: int = 500
+    per_category: int = 1200
     held_out: int | None = None
     max_tokens: int = 192
-    epochs: float = 8
+    epochs: float = 3
     batch_tokens: int = 2048
     seed: int = 0
     coverage: float = 0.98

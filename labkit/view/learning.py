@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,6 +14,7 @@ from labkit.view.style import BASELINE, titled
 
 __all__ = ["LiveCurve", "learning_curve", "learning_table"]
 
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
 _DEPTH_COLOURS = ("#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
 
 
@@ -75,7 +77,9 @@ class LiveCurve:
         if "held_out" not in row:
             return
         figure = learning_curve(learning_table(self._history), self._note)
+        # as a bundle: a plotly figure displays itself, each time anew
+        bundle = {PLOTLY_MIME: json.loads(figure.to_json()), "text/plain": figure.layout.title.text}
         if self._shown is None:
-            self._shown = display(figure, display_id=True)
+            self._shown = display(bundle, raw=True, display_id=True)
         else:
-            self._shown.update(figure)
+            self._shown.update(bundle, raw=True)

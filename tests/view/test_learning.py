@@ -4,7 +4,7 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from labkit.view.learning import LiveCurve, learning_curve, learning_table
+from labkit.view.learning import PLOTLY_MIME, LiveCurve, learning_curve, learning_table
 
 
 def row(loss, tokens, look=None):
@@ -74,22 +74,23 @@ def test_the_first_look():
 
 
 def test_live_it_is_drawn_once_and_redrawn_at_every_look(monkeypatch):
+    """As a bundle under one display id: a plotly figure would display itself anew each time."""
     drawn = []
 
-    class Shown:
-        def update(self, figure):
-            drawn.append(("again", figure))
+    class Handle:
+        def update(self, bundle, *, raw):
+            drawn.append(("again", bundle, raw))
 
-    def display(figure, display_id):
+    def display(bundle, *, raw, display_id):
         assert display_id is True
-        drawn.append(("first", figure))
-        return Shown()
+        drawn.append(("first", bundle, raw))
+        return Handle()
 
     monkeypatch.setattr("IPython.display.display", display)
     live = LiveCurve("note")
     for entry in HISTORY:
         live(entry)
-    assert [kind for kind, _ in drawn] == ["first", "again"]
-    assert all(isinstance(figure, go.Figure) for _, figure in drawn)
-    assert [len(figure.data[0].x) for _, figure in drawn] == [1, 2]
-    assert drawn[-1][1] == learning_curve(learning_table(HISTORY), "note")
+    assert [(kind, raw) for kind, _, raw in drawn] == [("first", True), ("again", True)]
+    titles = [go.Figure(bundle[PLOTLY_MIME]).layout.title.text for _, bundle, _ in drawn]
+    assert titles[0].startswith("After the first look a step would yield 1.30")
+    assert titles[1] == learning_curve(learning_table(HISTORY), "note").layout.title.text

@@ -1,0 +1,238 @@
+"""What a decode step costs, fitted on measured cells, and how wrong the fit is on cells it has not seen.
+
+The time of a step with a running batch of B requests is modelled as
+
+    t(B, K) = a + b·B·(K + 1) + [K > 0]·(e + K·(c + d·B))
+
+a: the step itself; b: each verified token; e, c, d of a drafter: switching it on, each draft, each draft of each
+request. All are ≥ 0 (non-negative least squares on relative errors); a and b are shared by all drafters. A drafter
+that proposes on a share f of the steps takes f·t(B, K) + (1 − f)·t(B, 0).
+
+What the cells cannot tell apart is left out: b and d where all batches are one, so that a and c hold them; e of a
+drafter measured at one K. Such coefficients describe the measured cells and no others, so nothing is answered
+outside the range of K and B that was measured, nor inside it where the cells do not determine the answer.
+
+*Conventions*: seconds; B is the mean running batch, not the number of users; a drafter of None is the baseline.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+
+import numpy as np
+from scipy.optimize import nnls
+
+from labkit.errors import ConfigError, PredictionError
+
+__all__ = ["CostCell", "CostModel", "LeftOut", "fit_cost", "SAME_BATCH", "REACH"]
+
+#: Batches that differ by less than this factor are one level: the users were as many.
+SAME_BATCH = 1.25
+#: A batch counts as measured up to this factor beyond the smallest and the largest.
+REACH = 1.1
+#: Directions in which cells differ less than this (of their largest difference) are not told apart.
+RESOLUTION = 1e-3
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostCell:
+    """One measured cell. ``step_seconds`` is the mean duration of a decode step, drafted or not; ``drafted_share``
+    the share of steps with a proposal."""
+
+    drafter: str | None
+    k: int
+    batch: float
+    step_seconds: float
+    drafted_share: float = 1.0
+
+    def __post_init__(self) -> None:
+        if self.k < 0 or (self.drafter is None) != (self.k == 0):
+            raise ConfigError(f"K = 0 is the baseline and has no drafter; got {self.drafter!r} with K = {self.k}")
+        if not (self.step_seconds > 0 and self.batch > 0 and 0 <= self.drafted_share <= 1):
+            raise ConfigError(f"a step lasts > 0 s, a batch is > 0, a share lies between 0 and 1; got {self}")
+
+    @property
+    def label(self) -> str:
+        name = f"{self.drafter} K={self.k}" if self.drafter else "the baseline"
+        return f"{name} at a running batch of {self.batch:.3g}"
+
+
+@dataclass(frozen=True, kw_only=True)
+class LeftOut:
+    """A cell predicted by a fit without it; ``error`` is predicted / measured − 1."""
+
+    cell: CostCell
+    error: float
+
+
+@dataclass(frozen=True, kw_only=True)
+class CostModel:
+    """Coefficients by name: ``a``, ``b`` and, for a drafter D, ``e:D``, ``c:D``, ``d:D``; those that the cells
+    cannot tell apart are missing. ``left_out`` holds the leave-one-cell-out errors."""
+
+    coefficients: dict[str, float]
+    cells: tuple[CostCell, ...]
+    left_out: tuple[LeftOut, ...] = ()
+
+    def step_seconds(self, drafter: str | None, k: int, batch: float, *, drafted_share: float = 1.0) -> float:
+        """Predicted mean duration of a decode step.
+
+        Raises:
+            PredictionError: the cells do not determine it; says which cell to measure.
+        """
+        asked = CostCell(drafter=drafter, k=k, batch=batch, step_seconds=1.0, drafted_share=drafted_share)
+        if why := _refusal(self.cells, list(self.coefficients), asked):
+            raise PredictionError(why)
+        return _step_seconds(self.coefficients, asked)
+
+    def errors(self, drafter: str) -> list[float]:
+        """Leave-one-cell-out errors of the cells of ``drafter``."""
+        return [row.error for row in self.left_out if row.cell.drafter == drafter]
+
+    def error(self, drafter: str) -> float | None:
+        """Their root mean square; None where no cell of ``drafter`` can be spared."""
+        errors = self.errors(drafter)
+        return math.sqrt(sum(error**2 for error in errors) / len(errors)) if errors else None
+
+    def next_cell(self, drafter: str) -> CostCell | None:
+        """The cell to measure so that ``drafter`` gets an error estimate (``step_seconds`` is a blank 1): one that
+        is enough alone, else the first of several. None where there is an estimate."""
+        if self.error(drafter) is not None:
+            return None
+        own = [cell for cell in self.cells if cell.drafter == drafter]
+        if not own:
+            raise PredictionError(f"{drafter} was not measured; measure it at two K at least")
+        wanted = list(_candidates(own))
+        return next((cell for cell in wanted if _spares_one([*self.cells, cell], drafter)), wanted[0])
+
+
+def fit_cost(cells: Sequence[CostCell]) -> CostModel:
+    """Fit the model to measured cells and find its leave-one-cell-out errors.
+
+    A cell is left out, with all cells of the same drafter, K and batch, only where the others would answer for
+    it: an end cell if another lies as far out, and never without a spare degree of freedom.
+
+    Raises:
+        PredictionError: no baseline was measured.
+    """
+    if not any(cell.k == 0 for cell in cells):
+        raise PredictionError("the baseline was not measured, and every step time starts from it; measure K = 0")
+    names = _told_apart(cells)
+    left_out = []
+    for cell in cells:
+        if rest := _rest(cells, names, cell):
+            error = _step_seconds(_solve(rest, names), cell) / cell.step_seconds - 1
+            left_out.append(LeftOut(cell=cell, error=error))
+    return CostModel(coefficients=_solve(cells, names), cells=tuple(cells), left_out=tuple(left_out))
+
+
+def _terms(cell: CostCell) -> dict[str, float]:
+    """Factor of each coefficient in the mean step time of ``cell``."""
+    share = cell.drafted_share if cell.k else 0.0
+    terms = {"a": 1.0, "b": cell.batch * (1 + share * cell.k)}
+    if cell.k:
+        terms |= {f"e:{cell.drafter}": share, f"c:{cell.drafter}": share * cell.k}
+        terms |= {f"d:{cell.drafter}": share * cell.k * cell.batch}
+    return terms
+
+
+def _rows(cells: Sequence[CostCell], names: Sequence[str]) -> np.ndarray:
+    """Terms [cell, coefficient] as parts of each cell's own step time."""
+    return np.array([[_terms(cell).get(name, 0.0) / cell.step_seconds for name in names] for cell in cells])
+
+
+def _step_seconds(coefficients: dict[str, float], cell: CostCell) -> float:
+    terms = _terms(cell)
+    return sum(value * terms.get(name, 0.0) for name, value in coefficients.items())
+
+
+def _solve(cells: Sequence[CostCell], names: Sequence[str]) -> dict[str, float]:
+    found, _ = nnls(_rows(cells, names), np.ones(len(cells)))
+    return dict(zip(names, map(float, found), strict=True))
+
+
+def _told_apart(cells: Sequence[CostCell]) -> list[str]:
+    """Coefficients that ``cells`` can tell apart."""
+    names = ["a", "b"] if _several_batches(cells) else ["a"]
+    for drafter in sorted({cell.drafter for cell in cells if cell.drafter}):
+        own = [cell for cell in cells if cell.drafter == drafter]
+        names += [f"e:{drafter}"] if len({cell.k for cell in own}) > 1 else []
+        names += [f"c:{drafter}"]
+        names += [f"d:{drafter}"] if _several_batches(own) else []
+    return names
+
+
+def _several_batches(cells: Sequence[CostCell]) -> bool:
+    return not _same_batch(min(cell.batch for cell in cells), max(cell.batch for cell in cells))
+
+
+def _same_batch(one: float, other: float) -> bool:
+    return max(one, other) < SAME_BATCH * min(one, other)
+
+
+def _refusal(cells: Sequence[CostCell], names: Sequence[str], asked: CostCell) -> str | None:
+    """Why ``cells`` do not answer for ``asked``, and the cell to measure; None where they do."""
+    own = [cell for cell in cells if cell.drafter == asked.drafter]
+    if not own:
+        return f"{asked.drafter or 'the baseline'} was not measured; measure {asked.label}"
+    ks, batches = sorted({cell.k for cell in own}), [cell.batch for cell in own]
+    if not ks[0] <= asked.k <= ks[-1]:
+        return f"K = {asked.k} of {asked.drafter} lies outside the measured K ({_span(ks)}); measure {asked.label}"
+    if not min(batches) / REACH <= asked.batch <= max(batches) * REACH:
+        return (
+            f"a running batch of {asked.batch:.3g} lies outside what was measured of "
+            f"{asked.drafter or 'the baseline'} ({_span(batches)}); measure {asked.label}"
+        )
+    if not _determined(_rows(cells, names), _rows([asked], names)[0]):
+        return f"the measured cells of {asked.drafter} leave its costs open; measure {asked.label}"
+    if asked.k and asked.drafted_share < 1:
+        plain = CostCell(drafter=None, k=0, batch=asked.batch, step_seconds=1.0)
+        return _refusal(cells, names, plain)
+    return None
+
+
+def _span(values: Sequence[float]) -> str:
+    low, high = f"{min(values):.3g}", f"{max(values):.3g}"
+    return f"{low} only" if low == high else f"{low} to {high}"
+
+
+def _determined(rows: np.ndarray, asked: np.ndarray) -> bool:
+    """Whether ``asked`` is a mixture of ``rows``, so that every fit of these gives it the same time."""
+    norms = np.linalg.norm(rows, axis=0)
+    norms[norms == 0] = 1.0
+    rows, asked = rows / norms, asked / norms
+    mixture, *_ = np.linalg.lstsq(rows.T, asked, rcond=RESOLUTION)
+    return bool(np.linalg.norm(rows.T @ mixture - asked) <= 10 * RESOLUTION * np.linalg.norm(asked))
+
+
+def _rest(cells: Sequence[CostCell], names: Sequence[str], cell: CostCell) -> list[CostCell] | None:
+    """The cells other than the drafted ``cell`` and its repetitions, where they answer for it; else None."""
+    rest = [other for other in cells if not _same_place(cell, other)]
+    return rest if cell.k and _refusal(rest, names, cell) is None else None
+
+
+def _same_place(one: CostCell, other: CostCell) -> bool:
+    return (one.drafter, one.k) == (other.drafter, other.k) and _same_batch(one.batch, other.batch)
+
+
+def _spares_one(cells: Sequence[CostCell], drafter: str) -> bool:
+    names = _told_apart(cells)
+    return any(_rest(cells, names, cell) for cell in cells if cell.drafter == drafter)
+
+
+def _candidates(own: Sequence[CostCell]) -> Iterator[CostCell]:
+    """Cells of a drafter that were not measured: at a measured batch first, K near the middle of its range first."""
+    ks, levels = [cell.k for cell in own], []
+    for cell in sorted(own, key=lambda cell: cell.batch):
+        if not levels or not _same_batch(levels[-1], cell.batch):
+            levels.append(cell.batch)
+    between = [math.sqrt(low * high) for low, high in pairwise(levels)]
+    middle = (min(ks) + max(ks)) / 2
+    for batch in [*levels, *between]:
+        for k in sorted(range(1, max(ks) + 3), key=lambda k: (abs(k - middle), k)):
+            cell = CostCell(drafter=own[0].drafter, k=k, batch=batch, step_seconds=1.0)
+            if not any(_same_place(cell, other) for other in own):
+                yield cell

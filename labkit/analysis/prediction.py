@@ -1,0 +1,92 @@
+"""Speed of a K that was not measured: a replay's tokens per step over the cost model's step time.
+
+    TPOT(K) = (f·t(B, K) + (1 − f)·t(B, 0)) / tokens per step        speedup = t(B, 0) / TPOT(K)
+
+f is the share of decode steps with a draft. The interval holds two errors: requests are resampled, which moves
+tokens per step and f together; and the fit is as wrong as it was on cells left out of it, a factor exp(σ·z) with σ
+the root mean square of those errors and z standard normal.
+
+*Conventions*: seconds; B is the mean running batch, the same with and without speculation.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from labkit.analysis.bootstrap import Interval, interval_of
+from labkit.analysis.cost import CostModel
+from labkit.errors import ConfigError
+
+__all__ = ["Yield", "Prediction", "predict"]
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class Yield:
+    """What the steps of a drafter at one K give: the figures over all requests, and one entry per replicate of
+    resampled requests, the two arrays drawn together. ``units``: how many prompts were resampled."""
+
+    tokens_per_step: float
+    drafted_share: float = 1.0
+    tokens_per_step_replicates: np.ndarray
+    drafted_share_replicates: np.ndarray
+    units: int
+
+    def __post_init__(self) -> None:
+        tokens, shares = np.shape(self.tokens_per_step_replicates), np.shape(self.drafted_share_replicates)
+        if tokens != shares or len(tokens) != 1:
+            raise ConfigError(f"every replicate needs tokens per step and drafted share; got {tokens} and {shares}")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Prediction:
+    """Predicted TPOT and speedup. ``fit_error`` is the relative error of the fit on ``spared`` cells left out of
+    it; None where none could be: the intervals then hold the sampling error only, and ``caution`` says so, as it does
+    where a single cell could be spared."""
+
+    drafter: str
+    k: int
+    batch: float
+    tpot: Interval
+    speedup: Interval
+    fit_error: float | None
+    spared: int
+    caution: str = ""
+
+
+def predict(
+    model: CostModel, drafter: str, k: int, batch: float, given: Yield, *, confidence: float = 0.95, seed: int = 0
+) -> Prediction:
+    """Predicted TPOT and speedup of ``drafter`` with K = ``k`` at a running batch.
+
+    Raises:
+        PredictionError: the measured cells do not determine the step time; says which cell to measure.
+    """
+    plain, drafted = model.step_seconds(None, 0, batch), model.step_seconds(drafter, k, batch)
+    error = model.error(drafter)
+    mid = _tpot(plain, drafted, given.tokens_per_step, given.drafted_share)
+    shares = np.asarray(given.drafted_share_replicates, dtype=float)
+    sampled = _tpot(plain, drafted, np.asarray(given.tokens_per_step_replicates, dtype=float), shares)
+    noise = np.random.default_rng([seed, 1]).standard_normal(sampled.size)  # no stream that drew the requests
+    replicates = sampled * np.exp((error or 0.0) * noise)
+    return Prediction(
+        drafter=drafter,
+        k=k,
+        batch=batch,
+        tpot=interval_of(mid, replicates, units=given.units, confidence=confidence),
+        speedup=interval_of(plain / mid, plain / replicates, units=given.units, confidence=confidence),
+        fit_error=error,
+        spared=len(model.errors(drafter)),
+        caution=_caution(model, drafter),
+    )
+
+
+def _tpot(plain: float, drafted: float, tokens_per_step, share):
+    return (share * drafted + (1 - share) * plain) / tokens_per_step
+
+
+def _caution(model: CostModel, drafter: str) -> str:
+    if wanted := model.next_cell(drafter):
+        return f"no error estimate: the interval holds the sampling error only; measure {wanted.label}"
+    return "the error estimate rests on a single cell" if len(model.errors(drafter)) == 1 else ""

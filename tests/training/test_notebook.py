@@ -1,0 +1,32 @@
+"""The training notebook, headless, on a budget of seconds: it trains, draws, and serves what it trained."""
+
+import json
+from pathlib import Path
+
+import nbformat
+import pytest
+
+from labkit.view.report import build_report
+
+NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "07_train_drafter.ipynb"
+
+
+@pytest.mark.engine
+def test_the_notebook_trains_and_serves(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABKIT_RUNS", str(tmp_path / "runs"))
+    small = {"folder": str(tmp_path / "tiny"), "per_category": 3, "epochs": 2.0, "held_out": 1, "prompts": 1}
+    page = build_report(NOTEBOOK, small, out=tmp_path / "reports", name="trained")
+    card = json.loads((tmp_path / "tiny" / "package" / "card.json").read_text())
+    assert card["training"]["learning_curve"]
+    text = page.read_text(encoding="utf-8")
+    assert "tiny K=3" in text, "the drafter has the name of its folder"
+    executed = nbformat.read(tmp_path / "reports" / "trained.ipynb", as_version=4)
+    drawn = [
+        o
+        for cell in executed.cells
+        for o in cell.get("outputs", ())
+        if "application/vnd.plotly.v1+json" in o.get("data", {})
+    ]
+    titles = [figure["data"]["application/vnd.plotly.v1+json"]["layout"]["title"]["text"] for figure in drawn]
+    assert len(titles) == 2, "the curve is redrawn in place, not once a look"
+    assert "tokens per step on held-out prompts" in titles[0]
