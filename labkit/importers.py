@@ -33,6 +33,22 @@ class Prompt:
     follow_ups: tuple[str, ...] = ()
 
 
+def read_text(path: Path, *, what: str) -> str:
+    """The text of a file of ``what`` ("prompts", "trace"), which the errors name.
+
+    Raises:
+        WorkloadError: the file is missing, unreadable or no UTF-8.
+    """
+    try:
+        return path.read_text(encoding="utf-8-sig")
+    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
+        raise WorkloadError(f"no {what} file at {path}") from None
+    except OSError as error:
+        raise WorkloadError(f"cannot read {path}: {error.strerror}") from None
+    except UnicodeDecodeError as error:
+        raise WorkloadError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
+
+
 def read_prompts(path: str | Path) -> list[Prompt]:
     """Read any supported prompts file.
 
@@ -40,14 +56,7 @@ def read_prompts(path: str | Path) -> list[Prompt]:
         WorkloadError: the file is missing or empty, or a line is broken (named by file and line).
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (FileNotFoundError, IsADirectoryError, NotADirectoryError):
-        raise WorkloadError(f"no prompts file at {path}") from None
-    except OSError as error:
-        raise WorkloadError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise WorkloadError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
+    text = read_text(path, what="prompts")
     prompts, seen = [], {}
     for line, row in _rows(path, text):
         where = f"{path}:{line}"

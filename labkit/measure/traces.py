@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any
 
 from labkit.errors import WorkloadError
+from labkit.importers import read_text
 
 __all__ = ["Trace", "read_traces"]
 
@@ -43,14 +44,7 @@ def read_traces(path: str | Path) -> list[Trace]:
         WorkloadError: no such file, no trace in it, or a line that is none (named by file and line).
     """
     path = Path(path)
-    try:
-        text = path.read_text(encoding="utf-8-sig")
-    except (FileNotFoundError, NotADirectoryError, IsADirectoryError):
-        raise WorkloadError(f"no trace file at {path}") from None
-    except OSError as error:
-        raise WorkloadError(f"cannot read {path}: {error.strerror}") from None
-    except UnicodeDecodeError as error:
-        raise WorkloadError(f"{path} is not UTF-8 text ({error.reason} at byte {error.start})") from None
+    text = read_text(path, what="trace")
     lines = enumerate(text.split("\n"), start=1)
     traces = [_trace(line, f"{path}:{number}") for number, line in lines if line.strip()]
     if not traces:

@@ -10,11 +10,10 @@ import pandas as pd
 import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
-from labkit.view.style import BASELINE, titled
+from labkit.view.style import BASELINE, PLOTLY_MIME, titled
 
 __all__ = ["LiveCurve", "learning_curve", "learning_table"]
 
-PLOTLY_MIME = "application/vnd.plotly.v1+json"
 _DEPTH_COLOURS = ("#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
 
 

@@ -22,12 +22,12 @@ from labkit.errors import ConfigError, ReportError, UsageError
 from labkit.view.page import figure_html, page_html
 from labkit.view.parameters import typed_values
 from labkit.view.present import DONE_MIME, SUMMARY_MIME
+from labkit.view.style import PLOTLY_MIME
 
 __all__ = ["build_report", "build_index", "typed_parameters"]
 
 #: Errors in a notebook that are the user's mistake, by name: the notebook ran in another process.
 _USAGE_ERRORS = {kind.__name__ for kind in (UsageError, *UsageError.__subclasses__())}
-PLOTLY_MIME = "application/vnd.plotly.v1+json"
 _SUMMARY = re.compile(r'<script type="application/json" id="labkit-summary">(.*?)</script>', re.S)
 
 

@@ -11,7 +11,9 @@ from collections.abc import Iterable
 
 import plotly.graph_objects as go
 
-__all__ = ["BASELINE", "NO_GAIN", "TEMPLATE", "colours", "titled"]
+__all__ = ["BASELINE", "NO_GAIN", "PLOTLY_MIME", "TEMPLATE", "colours", "titled"]
+
+PLOTLY_MIME = "application/vnd.plotly.v1+json"
 
 BASELINE = "#767676"
 NO_GAIN = "rgba(213, 94, 0, 0.07)"

@@ -4,7 +4,8 @@ import pandas as pd
 import plotly.graph_objects as go
 import pytest
 
-from labkit.view.learning import PLOTLY_MIME, LiveCurve, learning_curve, learning_table
+from labkit.view.learning import LiveCurve, learning_curve, learning_table
+from labkit.view.style import PLOTLY_MIME
 
 
 def row(loss, tokens, look=None):
