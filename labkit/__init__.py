@@ -1,6 +1,6 @@
 """labkit: the interactive tuning lab for vLLM speculative decoding.
 
-    run = labkit.sweep("data/plans/demo.yaml")     # measure, or labkit.open_run("runs/…")
+    run = labkit.sweep("data/plans/demo.yaml")     # measure; or labkit.recorded("demo"), labkit.open_run("runs/…")
     labkit.tables.speedups(run.measurements())     # numbers with intervals
     labkit.figures.speedup_by_k(…)                 # drawn
     labkit.summary(run)                            # the verdict
@@ -16,18 +16,17 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
-    "Drafter", "EngineConfig", "LabError", "Plan", "Run", "SpecConfig", "each_cell",
-    "each_tenth", "facts", "figures", "findings", "finish", "load_plan", "open_or_sweep", "open_run", "show", "summary",
-    "sweep", "tables", "training",
+    "Drafter", "EngineConfig", "LabError", "Plan", "Run", "SpecConfig", "each_tenth", "facts", "figures", "findings",
+    "finish", "load_plan", "open_or_sweep", "open_run", "recorded", "show", "summary", "sweep", "tables", "training",
 ]  # fmt: skip
 
 _WHERE = {
     "labkit.config": ("Drafter", "EngineConfig", "SpecConfig"),
     "labkit.errors": ("LabError",),
     "labkit.plan": ("Plan", "load_plan"),
-    "labkit.store": ("Run", "open_run"),
+    "labkit.store": ("Run", "open_run", "recorded"),
     "labkit.measure.sweep": ("open_or_sweep", "sweep"),
-    "labkit.measure.progress": ("each_cell", "each_tenth"),
+    "labkit.measure.progress": ("each_tenth",),
     "labkit.view.present": ("facts", "finish", "show", "summary"),
 }
 
@@ -35,10 +34,10 @@ if TYPE_CHECKING:
     from labkit import training
     from labkit.config import Drafter, EngineConfig, SpecConfig
     from labkit.errors import LabError
-    from labkit.measure.progress import each_cell, each_tenth
+    from labkit.measure.progress import each_tenth
     from labkit.measure.sweep import open_or_sweep, sweep
     from labkit.plan import Plan, load_plan
-    from labkit.store import Run, open_run
+    from labkit.store import Run, open_run, recorded
     from labkit.view import figures, findings, tables
     from labkit.view.present import facts, finish, show, summary
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
@@ -20,7 +21,9 @@ from labkit.config import STRICT, Drafter, EngineConfig, Sampling, SpecConfig, d
 from labkit.errors import ConfigError
 from labkit.paths import find
 
-__all__ = ["WorkloadSpec", "Cell", "Plan", "load_plan"]
+__all__ = ["WorkloadSpec", "Cell", "Extra", "Plan", "load_plan"]
+
+Ks = tuple[int, ...] | dict[str, tuple[int, ...]]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -75,8 +78,23 @@ class Cell:
 
 
 @dataclass(frozen=True, kw_only=True)
+class Extra:
+    """Cells beyond a plan's grid: ``k`` (one list for all drafters, or by name, where some may be missing), at the
+    grid's temperatures and concurrencies unless others are given, and with fewer prompts of each category where
+    ``per_category`` says so. Baselines are added where the grid has none."""
+
+    __pydantic_config__ = STRICT
+
+    k: Ks
+    temperatures: tuple[float, ...] = ()
+    concurrencies: tuple[int, ...] = ()
+    per_category: int | None = None
+
+
+@dataclass(frozen=True, kw_only=True)
 class Plan:
-    """Everything a sweep measures. ``k``: one list for all drafters, or a list for each by its name.
+    """Everything a sweep measures. ``k``: one list for all drafters, or a list for each by its name; ``also``:
+    cells beyond the grid of K, temperatures and concurrencies.
     ``salt`` keeps prompts of different cells apart in the prefix cache (vLLM's ``cache_salt``: the text itself
     is the same in every arm); switch it off to study the cache."""
 
@@ -84,9 +102,10 @@ class Plan:
 
     engine: EngineConfig
     drafters: tuple[Drafter, ...] = ()
-    k: tuple[int, ...] | dict[str, tuple[int, ...]] = ()
+    k: Ks = ()
     temperatures: tuple[float, ...] = (0.0,)
     concurrencies: tuple[int, ...] = (1,)
+    also: tuple[Extra, ...] = ()
     workload: WorkloadSpec = field(default_factory=WorkloadSpec)
     blocks: int = 3
     seed: int = 0
@@ -103,11 +122,10 @@ class Plan:
         names = [drafter.name for drafter in self.drafters]
         if isinstance(self.k, dict) and set(self.k) != set(names):
             raise ConfigError(f"'k' names {sorted(self.k)}, the drafters are {sorted(names)}; give each a list")
-        for values in self.k.values() if isinstance(self.k, dict) else [self.k]:
-            if any(k < 1 for k in values):
-                raise ConfigError(f"'k' lists K ≥ 1 (the baseline K = 0 is always measured); got {list(values)}")
-            if len(set(values)) < len(values):
-                raise ConfigError(f"'k' lists a value twice: {list(values)}; a cell is measured once a block")
+        for part in (self, *self.also):
+            _check_ks(part.k, names)
+            for temperature in part.temperatures:
+                Sampling(temperature=temperature, mode=self.sampling)
         if self.blocks < 1 or any(c < 1 for c in self.concurrencies):
             raise ConfigError(f"blocks and concurrencies must be ≥ 1; got {self.blocks} and {list(self.concurrencies)}")
         if "/" in self.name or not self.name:
@@ -120,8 +138,6 @@ class Plan:
                 raise ConfigError(f"'{label}' is empty; give at least one value")
             if len(set(values)) < len(values):
                 raise ConfigError(f"'{label}' lists a value twice: {list(values)}; a cell is measured once a block")
-        for temperature in self.temperatures:
-            Sampling(temperature=temperature, mode=self.sampling)
 
     @property
     def id(self) -> str:
@@ -130,15 +146,15 @@ class Plan:
     @property
     def specs(self) -> list[SpecConfig]:
         """The baseline and every drafter at every K."""
-        lists = self.k if isinstance(self.k, dict) else dict.fromkeys((d.name for d in self.drafters), self.k)
-        return [SpecConfig(), *(SpecConfig(drafter=d, k=k) for d in self.drafters for k in lists[d.name])]
+        return list({cell.spec.label: cell.spec for cell in self._cells(0)}.values())
 
     def blocks_in_order(self) -> list[list[tuple[SpecConfig, list[Cell]]]]:
         """Per block, the engines in the order they start, each with its cells in order."""
         order = random.Random(self.seed)
         blocks = []
         for block in range(self.blocks):
-            engines = [(spec, self._cells(spec, block)) for spec in self.specs]
+            cells = self._cells(block)
+            engines = [(spec, [cell for cell in cells if cell.spec == spec]) for spec in self.specs]
             order.shuffle(engines)
             for _, cells in engines:
                 order.shuffle(cells)
@@ -148,25 +164,70 @@ class Plan:
     def cells(self) -> list[Cell]:
         return [cell for block in self.blocks_in_order() for _, cells in block for cell in cells]
 
-    def _cells(self, spec: SpecConfig, block: int) -> list[Cell]:
+    def _cells(self, block: int) -> list[Cell]:
+        """The cells of a block, the baseline's first, each once: where two parts ask for one, the one with more
+        prompts."""
+        cells: dict[tuple, Cell] = {}
+        for part in (self, *self.also):
+            for spec in [SpecConfig(), *self._drafted(part.k)]:
+                for cell in self._part(part, spec, block):
+                    cells.setdefault((spec.label, cell.sampling.temperature, cell.concurrency), cell)
+        return sorted(cells.values(), key=lambda cell: cell.spec.k > 0)
+
+    def _drafted(self, ks: Ks) -> list[SpecConfig]:
+        lists = ks if isinstance(ks, dict) else dict.fromkeys((d.name for d in self.drafters), ks)
+        return [SpecConfig(drafter=d, k=k) for d in self.drafters for k in lists.get(d.name, ())]
+
+    def _part(self, part: Plan | Extra, spec: SpecConfig, block: int) -> list[Cell]:
+        fewer = part.per_category if isinstance(part, Extra) and spec.k else None
+        workload = self.workload if fewer is None else replace(self.workload, per_category=fewer)
         return [
             Cell(
                 target=self.engine.target,
                 spec=spec,
                 sampling=Sampling(temperature=temperature, mode=self.sampling),
                 concurrency=concurrency,
-                workload=self.workload,
+                workload=workload,
                 block=block,
                 seed=self.seed,
             )
-            for temperature, concurrency in itertools.product(self.temperatures, self.concurrencies)
+            for temperature, concurrency in itertools.product(
+                part.temperatures or self.temperatures, part.concurrencies or self.concurrencies
+            )
         ]
+
+    def minimal(self, *, up_to: int = 8, per_category: int = 1) -> Plan:
+        """The cheapest cells of one block from which every K up to ``up_to`` of every drafter can be answered: the
+        baseline and each drafter at ``up_to``, whose steps replay into every smaller K; and at two smaller K with
+        ``per_category`` prompts of each category, enough to tell what a step costs and how wrong the fit is."""
+        names = [drafter.name for drafter in self.drafters]
+        if not names or up_to < 3:
+            raise ConfigError(f"a minimal plan needs a drafter and K up to 3 at least; got {names} and {up_to}")
+        smaller = tuple(sorted({1, max(2, up_to // 3)}))
+        probe = Extra(k=smaller, temperatures=self.temperatures[:1], per_category=per_category)
+        return replace(self, k=(up_to,), also=(probe,), blocks=1, name=f"{self.name}-minimal")
+
+    def confirming(self, spec: SpecConfig, *, blocks: int = 5) -> Plan:
+        """``spec`` alone against the baseline, in ``blocks`` blocks: what a recommendation is confirmed with."""
+        if not spec.drafter:
+            raise ConfigError("the baseline needs no confirmation; name a drafter and its K")
+        return replace(self, drafters=(spec.drafter,), k=(spec.k,), also=(), blocks=blocks, name=f"{self.name}-confirm")
 
     def with_(self, **changes: Any) -> Plan:
         return replace(self, **{key: value for key, value in changes.items() if value is not None})
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _check_ks(ks: Ks, names: Sequence[str]) -> None:
+    if isinstance(ks, dict) and (unknown := sorted(set(ks) - set(names))):
+        raise ConfigError(f"'k' names {unknown}, the drafters are {sorted(names)}")
+    for values in ks.values() if isinstance(ks, dict) else [ks]:
+        if any(k < 1 for k in values):
+            raise ConfigError(f"'k' lists K ≥ 1 (the baseline K = 0 is always measured); got {list(values)}")
+        if len(set(values)) < len(values):
+            raise ConfigError(f"'k' lists a value twice: {list(values)}; a cell is measured once a block")
 
 
 def load_plan(path: str | Path) -> Plan:

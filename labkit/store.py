@@ -23,12 +23,12 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from labkit.config import read
-from labkit.errors import ConfigError, MeasurementError, StoreError
-from labkit.paths import find, runs_root
+from labkit.errors import ConfigError, MeasurementError, StoreError, did_you_mean
+from labkit.paths import DATA, find, runs_root
 from labkit.plan import Cell, Plan
 from labkit.records import Measurement
 
-__all__ = ["Run", "latest_run", "open_run", "dump_measurement"]
+__all__ = ["Run", "latest_run", "open_run", "recorded", "dump_measurement"]
 
 _MEASUREMENT = TypeAdapter(Measurement)
 
@@ -193,6 +193,18 @@ def open_run(folder: str | Path = "latest") -> Run:
     if found := latest_run():
         return found
     raise StoreError(f"no run under {runs_root()} yet; 'labkit sweep PLAN.yaml' or 'make report' makes one")
+
+
+def recorded(name: str) -> Run:
+    """A real run that comes with labkit.
+
+    Raises:
+        ConfigError: there is none of that name.
+    """
+    known = sorted(path.parent.name for path in (DATA / "recorded").glob("*/plan.json"))
+    if name not in known:
+        raise ConfigError(f"no recorded run {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}")
+    return Run.open(DATA / "recorded" / name)
 
 
 def dump_measurement(path: Path, measurement: Measurement) -> None:

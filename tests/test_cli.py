@@ -170,6 +170,42 @@ def test_sweep_report_of_the_run_and_resume(tmp_path, plan_file):
     assert "another plan" in labkit("sweep", plan_file, "--out", out, "--resume", "--blocks", "2", code=2)[1]
 
 
+def test_recommend_says_what_to_switch_on_at_each_load(tmp_path, plan_file):
+    plan = yaml.safe_load(plan_file.read_text())
+    plan |= {"k": [1, 3], "temperatures": [0, 0.8]}
+    plan["workload"] |= {"per_category": 6}
+    plan_file.write_text(yaml.safe_dump(plan))
+    labkit("sweep", plan_file, "--out", tmp_path / "run")
+    found = json.loads(labkit("recommend", tmp_path / "run", "--json")[0])
+    assert found["choice"] == "off" or set(found["choice"]) == {"drafter", "k"}
+    assert found["choice"] == "off" or len(found["speedup"]) == 3
+    assert [load["temperature"] for load in found["loads"]] == [0, 0.8]
+    assert {key: found["loads"][0][key] for key in ("choice", "speedup", "why")} == {
+        key: found[key] for key in ("choice", "speedup", "why")
+    }
+    hot = json.loads(labkit("recommend", tmp_path / "run", "--temperature", "0.8", "--measured", "--json")[0])
+    assert [load["temperature"] for load in hot["loads"]] == [0.8]
+    assert "T = 0, 1 user: " in labkit("recommend", tmp_path / "run")[0]
+    assert "nothing was measured at that load" in labkit("recommend", tmp_path / "run", "--concurrency", 9, code=2)[1]
+    assert "was simulated" in labkit("score", tmp_path / "run", code=2)[1]
+
+
+def test_recommend_of_a_run_without_drafters_is_off(tmp_path, plan_file):
+    plan = yaml.safe_load(plan_file.read_text())
+    del plan["drafters"], plan["k"]
+    plan_file.write_text(yaml.safe_dump(plan))
+    labkit("sweep", plan_file, "--out", tmp_path / "run")
+    found = json.loads(labkit("recommend", tmp_path / "run", "--json")[0])
+    assert (found["choice"], found["speedup"], found["why"]) == ("off", None, ["Nothing was measured."])
+
+
+def test_a_minimal_plan_shows_what_it_saves(plan_file):
+    found = json.loads(labkit("sweep", plan_file, "--minimal", "8", "--dry-run", "--json")[0])
+    assert (found["engine_starts"], found["grid"]["engine_starts"]) == (4, 9)
+    assert found["max_tokens"] < found["grid"]["max_tokens"] / 2
+    assert "Every K measured instead: 9 engine starts" in labkit("sweep", plan_file, "--minimal", "8", "--dry-run")[0]
+
+
 def test_a_sweep_with_failures_is_exit_1_and_names_them(tmp_path, plan_file):
     plan = yaml.safe_load(plan_file.read_text())
     plan["engine"]["simulation"]["faults"] = ["refuse_start"]

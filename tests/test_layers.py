@@ -85,7 +85,7 @@ def test_only_the_process_modules_and_the_conversion_start_programs():
     ("packages", "where"),
     [
         (("papermill", "nbconvert"), {"view/report.py"}),
-        (("vllm",), {"engine/cpu_fixes.py"}),
+        (("vllm",), {"engine/cpu_fixes.py", "measure/score.py"}),
     ],
     ids=lambda value: "-".join(sorted(value)).replace("/", "."),
 )

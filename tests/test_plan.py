@@ -9,7 +9,7 @@ import pytest
 from labkit.config import Drafter, EngineConfig
 from labkit.errors import ConfigError
 from labkit.paths import DATA
-from labkit.plan import Plan, WorkloadSpec, load_plan
+from labkit.plan import Extra, Plan, WorkloadSpec, load_plan
 
 DRAFT = Drafter(method="draft_model", model="demo/draft-2l")
 LITERAL = """
@@ -66,6 +66,55 @@ def test_every_engine_measures_every_temperature_and_concurrency_in_every_block(
         for spec, cells in block:
             assert sorted((cell.sampling.temperature, cell.concurrency) for cell in cells) == wanted
             assert all((cell.spec, cell.block, cell.target) == (spec, number, "t") for cell in cells)
+
+
+def test_extra_cells_join_the_engines_they_need_and_bring_their_baseline():
+    hot = Extra(k={"ngram": (4,)}, temperatures=(1.0,), concurrencies=(1,))
+    probe = Extra(k=(8,), temperatures=(0.0,), concurrencies=(1,), per_category=2)
+    asked = plan(temperatures=(0.0,), concurrencies=(1,), blocks=1, also=(hot, probe))
+    found = {(c.spec.label, c.sampling.temperature): c.workload.per_category for c in asked.cells()}
+    grid = ["baseline", "ngram K=2", "ngram K=4", "draft-2l K=2", "draft-2l K=4"]
+    wanted = {(label, 0.0): None for label in grid}
+    wanted |= {("baseline", 1.0): None, ("ngram K=4", 1.0): None, ("ngram K=8", 0.0): 2, ("draft-2l K=8", 0.0): 2}
+    assert found == wanted
+    assert len(asked.blocks_in_order()[0]) == 7, "one engine for each drafter and K"
+
+
+def test_a_cell_that_two_parts_ask_for_is_measured_once_with_all_prompts():
+    asked = plan(blocks=1, also=(Extra(k=(2,), per_category=1), Extra(k=(2, 4))))
+    assert sorted(c.id for c in asked.cells()) == sorted(c.id for c in plan(blocks=1).cells())
+
+
+def test_a_minimal_plan_spans_every_k_with_few_prompts_between():
+    asked = plan(temperatures=(0.0, 0.8), concurrencies=(1,)).minimal(up_to=8)
+    full = {(c.spec.name, c.spec.k, c.sampling.temperature) for c in asked.cells() if c.workload.per_category is None}
+    few = {(c.spec.name, c.spec.k, c.sampling.temperature) for c in asked.cells() if c.workload.per_category == 1}
+    each = ["ngram", "draft-2l"]
+    assert full == {("baseline", 0, t) for t in (0.0, 0.8)} | {(d, 8, t) for d in each for t in (0.0, 0.8)}
+    assert few == {(d, k, 0.0) for d in each for k in (1, 2)}
+    assert asked.blocks == 1
+
+
+def test_a_confirmation_is_one_cell_and_its_baseline_in_five_blocks():
+    spec = plan().specs[-1]
+    asked = plan(temperatures=(0.0,), concurrencies=(1,)).confirming(spec)
+    assert [c.spec.label for c in asked.cells()].count(spec.label) == 5
+    assert {c.spec.label for c in asked.cells()} == {"baseline", spec.label}
+
+
+@pytest.mark.parametrize(
+    ("call", "said"),
+    [
+        (lambda: plan(drafters=(), k=()).minimal(), "a minimal plan needs a drafter"),
+        (lambda: plan().minimal(up_to=2), "K up to 3 at least"),
+        (lambda: plan().confirming(plan().specs[0]), "the baseline needs no confirmation"),
+        (lambda: plan(also=(Extra(k={"ngrm": (2,)}),)), "'k' names ['ngrm']"),
+        (lambda: plan(also=(Extra(k=(0,)),)), "'k' lists K ≥ 1"),
+        (lambda: plan(also=(Extra(k=(1,), temperatures=(3.0,)),)), "temperature must be in [0, 2]"),
+    ],
+)
+def test_parts_and_derived_plans_that_cannot_be(call, said):
+    assert said in words(call)
 
 
 def test_a_plan_without_drafters_measures_the_baseline_alone():

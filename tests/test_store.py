@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from labkit.config import Drafter, EngineConfig
-from labkit.errors import MeasurementError, StoreError
+from labkit.errors import ConfigError, MeasurementError, StoreError
 from labkit.plan import Plan
 from labkit.records import Measurement, Provenance, RequestRecord
-from labkit.store import Run, dump_measurement, latest_run, open_run
+from labkit.store import Run, dump_measurement, latest_run, open_run, recorded
 
 PLAN = Plan(
     engine=EngineConfig(target="t", kind="simulated"),
@@ -375,3 +375,8 @@ def test_a_damaged_compressed_cell_is_named(run):
     for content in (b"", b"no gzip", path.read_bytes()[:-9], gzip.compress(b"{}")):
         path.write_bytes(content)
         assert f"{path} is damaged" in words(run.measurements)
+
+
+def test_a_recorded_run_has_a_name():
+    assert recorded("drafters").measurements()
+    assert "did you mean 'drafters'?" in words(lambda: recorded("drafter"), ConfigError)

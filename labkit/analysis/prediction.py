@@ -11,15 +11,17 @@ the root mean square of those errors and z standard normal.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 
 import numpy as np
 
 from labkit.analysis.bootstrap import Interval, interval_of
 from labkit.analysis.cost import CostModel
+from labkit.analysis.replay_figures import Replay, prompt_weights
 from labkit.errors import ConfigError
 
-__all__ = ["Yield", "Prediction", "predict"]
+__all__ = ["Yield", "Prediction", "predict", "yield_at"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -79,6 +81,20 @@ def predict(
         fit_error=error,
         spared=len(model.errors(drafter)),
         caution=_caution(model, drafter),
+    )
+
+
+def yield_at(replayed: Replay, k: int, prompts: Sequence[str], *, seed: int = 0) -> Yield:
+    """What a replay gives at one K; prompts are resampled, each with all its requests (``prompts`` names that of
+    each)."""
+    j = replayed.ks.index(k)
+    weights, units = prompt_weights(replayed, prompts, seed=seed)
+    return Yield(
+        tokens_per_step=float(replayed.tokens_per_step()[j]),
+        drafted_share=float(replayed.drafted_share()[j]),
+        tokens_per_step_replicates=replayed.tokens_per_step(weights)[:, j],
+        drafted_share_replicates=replayed.drafted_share(weights)[:, j],
+        units=units,
     )
 
 

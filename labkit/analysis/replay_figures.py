@@ -16,7 +16,7 @@ from labkit.analysis.acceptance import Acceptance
 from labkit.analysis.bootstrap import Interval, draw_weights, interval_of
 from labkit.errors import ConfigError
 
-__all__ = ["Replay", "intervals"]
+__all__ = ["Replay", "intervals", "prompt_weights"]
 
 Weights = np.ndarray | None
 
@@ -77,6 +77,10 @@ class Replay:
         """Output positions / all decode steps, drafted or not: what speed follows."""
         return _ratio(_total(self.positions[:, None], weights), _total(self.steps, weights))
 
+    def drafted_share(self, weights: Weights = None) -> np.ndarray:
+        """Decode steps with a draft / all decode steps."""
+        return _ratio(_total(self.drafted_steps, weights), _total(self.steps, weights))
+
     def joint(self, weights: Weights = None) -> np.ndarray:
         """p_i = P(at least i drafts accepted in a drafted step) [K, position]; NaN beyond K."""
         steps = _total(self.drafted_steps, weights)[..., None]
@@ -95,21 +99,32 @@ def intervals(
     """``figure`` of each K with its bootstrap interval. Prompts are resampled, each with all its requests
     (``prompts[r]`` is that of request r; without, every request has its own); requests without a decode step
     are no evidence and leave theirs out."""
+    weights, units = prompt_weights(replayed, prompts, seed=seed)
+    samples = figure(replayed, weights)
+    return [
+        interval_of(mid, column, units=units, confidence=confidence)
+        for mid, column in zip(figure(replayed, None), samples.T, strict=True)
+    ]
+
+
+def prompt_weights(replayed: Replay, prompts: Sequence[str] | None = None, *, seed: int = 0) -> tuple[np.ndarray, int]:
+    """How often each request counts in each replicate [sample, request] as prompts are drawn, and how many
+    prompts there are.
+
+    Raises:
+        ConfigError: not every request has its prompt.
+    """
     known = replayed.positions > 0
     labels = np.array(prompts if prompts is not None else range(known.size))
     if labels.size != known.size:
         raise ConfigError(f"every request needs its prompt; got {known.size} requests and {labels.size} prompts")
     unit, prompt = np.unique(labels[known], return_inverse=True)
-    weights = np.zeros((1, known.size))
-    if unit.size:
-        drawn = draw_weights(unit.size, seed=seed)
-        weights = np.zeros((len(drawn), known.size))
-        weights[:, known] = drawn[:, prompt]
-    samples = figure(replayed, weights)
-    return [
-        interval_of(mid, column, units=unit.size, confidence=confidence)
-        for mid, column in zip(figure(replayed, None), samples.T, strict=True)
-    ]
+    if not unit.size:
+        return np.zeros((1, known.size)), 0
+    drawn = draw_weights(unit.size, seed=seed)
+    weights = np.zeros((len(drawn), known.size))
+    weights[:, known] = drawn[:, prompt]
+    return weights, unit.size
 
 
 def _total(counts: np.ndarray, weights: Weights) -> np.ndarray:

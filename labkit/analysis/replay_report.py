@@ -6,8 +6,9 @@ from collections.abc import Sequence
 from math import isnan
 from typing import Any
 
-from labkit.analysis.replay import Replay, replay
+from labkit.analysis.replay import Replay, replay, replay_expected
 from labkit.analysis.run_lengths import run_lengths_from_drafts
+from labkit.errors import ConfigError
 from labkit.measure.traces import Trace
 
 __all__ = ["replay_traces", "replay_report"]
@@ -17,15 +18,22 @@ def replay_traces(traces: Sequence[Trace], ks: Sequence[int]) -> Replay:
     """Every trace at every K of ``ks``.
 
     Raises:
-        ConfigError: there is no trace, K < 1, or a run length that cannot be (named by file and line).
+        ConfigError: there is no trace, K < 1, a run length that cannot be (named by file and line), or some traces
+            hold probabilities and others do not.
     """
+    names, drafted = [trace.where for trace in traces], [trace.drafted for trace in traces]
+    probs = [trace.acceptance_probs for trace in traces if trace.acceptance_probs is not None]
+    if probs and len(probs) < len(traces):
+        raise ConfigError(f"{len(probs)} of {len(traces)} traces hold acceptance_probs; all must, or none")
+    if probs:
+        return replay_expected(probs, ks, drafted=drafted, names=names)
     runs = [
         trace.run_lengths
         if trace.draft_token_ids is None
         else run_lengths_from_drafts(trace.output_token_ids, trace.draft_token_ids)
         for trace in traces
     ]
-    return replay(runs, ks, drafted=[trace.drafted for trace in traces], names=[trace.where for trace in traces])
+    return replay(runs, ks, drafted=drafted, names=names)
 
 
 def replay_report(replayed: Replay) -> dict[str, Any]:

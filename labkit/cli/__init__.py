@@ -7,6 +7,7 @@ import sys
 import typer
 
 from labkit.cli.counting import metrics, replay
+from labkit.cli.deciding import recommend, score
 from labkit.cli.drafting import drafters, models
 from labkit.cli.measuring import measure, sweep
 from labkit.cli.reporting import report
@@ -17,7 +18,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.add_typer(models, name="models")
 app.add_typer(drafters, name="drafters")
-for command in (metrics, replay, measure, sweep, report):
+for command in (metrics, replay, measure, sweep, score, recommend, report):
     app.command()(command)
 
 

@@ -72,6 +72,9 @@ def sweep(
     out: Annotated[Path | None, typer.Option(help="Run folder; a new one under runs/ without it.")] = None,
     resume: Annotated[bool, typer.Option("--resume", help="Go on with the newest run of this plan.")] = False,
     blocks: Annotated[int | None, typer.Option(help="Passes over all engines, instead of the plan's.")] = None,
+    minimal: Annotated[
+        int | None, typer.Option(metavar="K", help="Only the cells that answer for every K up to this one.")
+    ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be measured.")] = False,
     as_json: Json = False,
 ) -> None:
@@ -81,10 +84,14 @@ def sweep(
     from labkit.plan import load_plan
     from labkit.store import Run, latest_run
 
-    asked = load_plan(plan).with_(blocks=blocks)
+    grid = load_plan(plan).with_(blocks=blocks)
+    asked = grid.minimal(up_to=minimal) if minimal else grid
     if dry_run:
         begun = latest_run(plan=asked) if resume else None
         todo = sweeping.dry_run(asked, run=Run.open(out) if out and resume else begun)
+        if minimal:
+            full = sweeping.dry_run(replace(grid, k=tuple(range(1, minimal + 1)), also=(), blocks=1))
+            todo |= {"grid": {"engine_starts": full["engine_starts"], "max_tokens": full["max_tokens"]}}
         print_json(todo) if as_json else _print_dry_run(todo)
         return
     say = (lambda line: print(line, file=sys.stderr)) if as_json else print
@@ -97,7 +104,10 @@ def sweep(
 
 
 def _print_dry_run(todo: dict[str, Any]) -> None:
-    each = f"{todo['prompts_per_cell']} prompts and at most {todo['max_tokens_per_cell']} tokens each"
-    print(f"{len(todo['cells'])} cells on {todo['engine_starts']} engine starts, {each}:")
+    print(
+        f"{len(todo['cells'])} cells on {todo['engine_starts']} engine starts, at most {todo['max_tokens']:,} tokens:"
+    )
     for cell in todo["cells"]:
-        print(f"  {cell['id']}  {cell['label']}")
+        print(f"  {cell['id']}  {cell['label']}, {cell['prompts']} prompts")
+    if grid := todo.get("grid"):
+        print(f"Every K measured instead: {grid['engine_starts']} engine starts, {grid['max_tokens']:,} tokens.")

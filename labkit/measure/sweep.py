@@ -58,7 +58,7 @@ def sweep(
         for spec, cells in block:
             todo = [cell for cell in cells if not run.has(cell)]
             while todo:
-                todo = _measure_engine(plan, spec, todo, workload, run, ticker)
+                todo = _measure_engine(plan, spec, todo, run, ticker)
     return run
 
 
@@ -77,15 +77,14 @@ def open_or_sweep(run: str, plan: Plan, *, progress: Callable[[Progress], None] 
 
 
 def dry_run(plan: Plan, *, run: Run | None = None) -> dict[str, object]:
-    """What a sweep would do: cells to measure, engine starts, prompts and the most tokens per cell."""
-    workload = load_workload(plan.workload)
+    """What a sweep would do: cells to measure with their prompts, engine starts, and the most tokens in all."""
     todo = [cell for cell in plan.cells() if run is None or not run.has(cell)]
+    prompts = {cell.id: len(load_workload(cell.workload).prompts) for cell in todo}
     return {
         "plan": plan.id,
-        "cells": [{"id": cell.id, "label": cell.label} for cell in todo],
+        "cells": [{"id": cell.id, "label": cell.label, "prompts": prompts[cell.id]} for cell in todo],
         "engine_starts": len({(cell.block, cell.spec.label) for cell in todo}) if plan.engine.kind != "remote" else 0,
-        "prompts_per_cell": len(workload.prompts),
-        "max_tokens_per_cell": len(workload.prompts) * workload.max_tokens,
+        "max_tokens": sum(prompts[cell.id] * cell.workload.max_tokens for cell in todo),
     }
 
 
@@ -96,9 +95,7 @@ def _run_folder(plan: Plan, workload: Workload, out: str | Path | None, root: Pa
     return Run.create(folder, plan, workload.hash, resume=resume)
 
 
-def _measure_engine(
-    plan: Plan, spec: SpecConfig, todo: list[Cell], workload: Workload, run: Run, ticker: _Ticker
-) -> list[Cell]:
+def _measure_engine(plan: Plan, spec: SpecConfig, todo: list[Cell], run: Run, ticker: _Ticker) -> list[Cell]:
     """Measure ``todo`` on one start of the engine; returns the cells it left because it died."""
     try:
         engine = launch(plan.engine, spec, log_path=run.log_path(spec.label))
@@ -111,7 +108,7 @@ def _measure_engine(
         while todo:
             cell, todo = todo[0], todo[1:]
             try:
-                measurement = measure_cell(engine, cell, workload, salt=plan.salt, warm=warm)
+                measurement = measure_cell(engine, cell, load_workload(cell.workload), salt=plan.salt, warm=warm)
             except MeasurementError as error:
                 _failed(run, ticker, cell, str(error))
                 if not engine.alive():

@@ -98,7 +98,7 @@ def _optimizers(model: torch.nn.Module, schedule: Schedule) -> list[torch.optim.
     matrices = [p for p in model.parameters() if p.requires_grad and p.ndim == 2]
     others = [p for p in model.parameters() if p.requires_grad and p.ndim != 2]
     made = [
-        torch.optim.Muon(matrices, lr=schedule.matrix_lr, weight_decay=0.01),
+        torch.optim.Muon(matrices, lr=schedule.matrix_lr, weight_decay=0.05),
         torch.optim.AdamW(others, lr=schedule.lr, betas=(0.9, 0.95), weight_decay=0.0),
     ]
     for optimizer in made:

@@ -10,6 +10,7 @@ __all__ = [
     "arm_text",
     "where_text",
     "best_arm",
+    "every_k_title",
     "speedup_title",
     "acceptance_title",
     "category_title",
@@ -80,6 +81,27 @@ def verdict(table: pd.DataFrame) -> list[str]:
                 f"{interval_text(best)}. Measure more prompts or blocks."
             )
     return sentences
+
+
+def every_k_title(table: pd.DataFrame, rule: tuple[int, int]) -> str:
+    """The K of the best lower bound at the first load, and what the rule of thumb gives there."""
+    known = table.dropna(subset=["speedup", "low"])
+    if known.empty:
+        return "No speedup has an interval yet"
+    first = known.groupby(["temperature", "concurrency"]).ngroup() == 0
+    known = known[first].sort_values("kind")  # measured before predicted
+    known = known.drop_duplicates(["drafter", "k"])
+    best, how = known.loc[known["low"].idxmax()], ""
+    if best["kind"] == "predicted":
+        how = ", predicted"
+    own = known[(known["drafter"] == best["drafter"]) & known["k"].between(*rule)]
+    if best["low"] <= 1:
+        return f"No K is surely faster; the best, {arm_text(best)}, is at {interval_text(best)}{how}"
+    said = f"Best is {arm_text(best)} with {interval_text(best)}{how}"
+    if own.empty or rule[0] <= best["k"] <= rule[1]:
+        return said
+    at = own.loc[own["speedup"].idxmax()]
+    return f"{said}; the rule K = {rule[0]} to {rule[1]} would give {at['speedup']:.2f}× at most"
 
 
 def acceptance_title(table: pd.DataFrame) -> str:

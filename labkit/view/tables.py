@@ -7,7 +7,6 @@
 
 from __future__ import annotations
 
-from collections import defaultdict
 from collections.abc import Iterable, Sequence
 from functools import reduce
 
@@ -15,12 +14,13 @@ import numpy as np
 import pandas as pd
 
 from labkit.analysis import acceptance
+from labkit.analysis.pairs import Pairs, by_cell, cell_key, paired, sound
 from labkit.analysis.speedup import cell_tpot, speedup
 from labkit.records import Measurement, RequestRecord
-from labkit.repetition import is_looping
 from labkit.view.learning import learning_table as learning
+from labkit.view.outlook_table import outlook_table as outlook
 
-__all__ = ["cells", "speedups", "acceptances", "positions", "steps", "learning", "CELL_KEYS"]
+__all__ = ["cells", "speedups", "acceptances", "positions", "steps", "learning", "outlook", "CELL_KEYS"]
 
 CELL_KEYS = ["drafter", "method", "k", "temperature", "concurrency"]
 _CELL_COLUMNS = [
@@ -38,7 +38,6 @@ _TOUCH_SPEED = {
 }  # fmt: skip
 #: A lower bound so many times the tokens per step cannot be the drafter's doing.
 IMPLAUSIBLE = 1.03
-Key = tuple[str, str | None, int, float, int]
 
 
 def cells(measurements: Sequence[Measurement]) -> pd.DataFrame:
@@ -68,7 +67,7 @@ def speedups(measurements: Sequence[Measurement], *, by: str | None = None, conf
     either arm that touch speed, and says where a speedup is above the tokens per step: a step with drafts is
     no shorter than one without, so the machine was slower under the baseline."""
     rows = []
-    for key, pairs in _paired(measurements).items():
+    for key, pairs in paired(measurements).items():
         for group in _groups(pairs, by):
             chosen = [(_only(base.records, by, group), _only(arm.records, by, group)) for base, arm in pairs]
             result = speedup(chosen, confidence=confidence)
@@ -91,7 +90,7 @@ def speedups(measurements: Sequence[Measurement], *, by: str | None = None, conf
     return _frame(measurements, rows, [*CELL_KEYS, *([by] if by else [])], _SPEEDUP_COLUMNS)
 
 
-def _cautions(pairs: Sequence[tuple[Measurement, Measurement]], low: float, per_step: float) -> list[str]:
+def _cautions(pairs: Pairs, low: float, per_step: float) -> list[str]:
     found = {flag.name for pair in pairs for m in pair for flag in m.flags if flag.name in _TOUCH_SPEED}
     above = [f"above its {per_step:.2f} tokens per step"] if low > IMPLAUSIBLE * per_step else []
     return sorted(found) + above
@@ -102,8 +101,8 @@ def acceptances(measurements: Sequence[Measurement], *, confidence: float = 0.95
     mean_acceptance_length (token-weighted), low, high, request_weighted_length, tokens_per_step, steps,
     prompts. A server without per-step arrays gives its counters: no interval, looping outputs included."""
     rows = []
-    for key, cells_of_key in _by_key(measurements).items():
-        records, found = _sound(cells_of_key), _acceptance(cells_of_key)
+    for key, cells_of_key in by_cell(measurements).items():
+        records, found = sound(cells_of_key), _acceptance(cells_of_key)
         interval = acceptance.length_interval(records, confidence=confidence)
         rows.append(
             dict(zip(CELL_KEYS, key, strict=True))
@@ -126,8 +125,8 @@ def positions(measurements: Sequence[Measurement], *, confidence: float = 0.95) 
     CELL_KEYS, position, joint, low, high (of joint), conditional, steps, prompts. From counters alone as in
     :func:`acceptances`."""
     rows = []
-    for key, cells_of_key in _by_key(measurements).items():
-        records, found = _sound(cells_of_key), _acceptance(cells_of_key)
+    for key, cells_of_key in by_cell(measurements).items():
+        records, found = sound(cells_of_key), _acceptance(cells_of_key)
         if not found or not found.steps:
             continue
         bounds = acceptance.joint_intervals(records, len(found.per_pos), confidence=confidence)
@@ -148,8 +147,8 @@ def steps(measurements: Sequence[Measurement]) -> pd.DataFrame:
     duration of a decode step of one request), tokens_per_step, tpot_ms, prompts. The article's timeline, with
     own numbers; rows are not paired by prompt, so their ratios are not the speedups."""
     rows = []
-    for key, cells_of_key in _by_key(measurements, baseline=True).items():
-        records = _sound(cells_of_key)
+    for key, cells_of_key in by_cell(measurements, baseline=True).items():
+        records = sound(cells_of_key)
         per_step = 1.0 if key[2] == 0 else acceptance.tokens_per_step(records)
         tpot_ms = 1000 * cell_tpot(records)
         rows.append(
@@ -160,54 +159,23 @@ def steps(measurements: Sequence[Measurement]) -> pd.DataFrame:
     return _frame(measurements, rows, CELL_KEYS, ["step_ms", "tokens_per_step", "tpot_ms", "prompts"])
 
 
-def _by_key(measurements: Sequence[Measurement], *, baseline: bool = False) -> dict[Key, list[Measurement]]:
-    found: dict[Key, list[Measurement]] = defaultdict(list)
-    for m in measurements:
-        if not m.discarded and (baseline or m.cell.spec.k):
-            found[_key(m)].append(m)
-    return found
-
-
-def _sound(measurements: Sequence[Measurement]) -> list[RequestRecord]:
-    return [r for m in measurements for r in m.records if not r.error and not is_looping(r)]
-
-
 def _prompts(records: Sequence[RequestRecord]) -> int:
     return len({r.prompt_id for r in records})
 
 
 def _acceptance(measurements: Sequence[Measurement]) -> acceptance.Acceptance | None:
     """From the per-step arrays, else from the counters of all cells together."""
-    if found := acceptance.from_records(_sound(measurements)):
+    if found := acceptance.from_records(sound(measurements)):
         return found
     totals = [m.counters.total for m in measurements if m.counters]
     return acceptance.from_counters(reduce(lambda a, b: a.combined(b, +1), totals)) if totals else None
 
 
-def _key(m: Measurement) -> Key:
-    return (m.cell.spec.name, m.cell.spec.method, m.cell.spec.k, m.cell.sampling.temperature, m.cell.concurrency)
-
-
 def _key_columns(m: Measurement) -> dict[str, object]:
-    return dict(zip(CELL_KEYS, _key(m), strict=True))
+    return dict(zip(CELL_KEYS, cell_key(m), strict=True))
 
 
-def _paired(measurements: Sequence[Measurement]) -> dict[Key, list[tuple[Measurement, Measurement]]]:
-    """Per speculative cell, (baseline, own measurement) of each block that has both."""
-    usable = [m for m in measurements if not m.discarded]
-    base = {_place(m): m for m in usable if not m.cell.spec.k}
-    pairs: dict[Key, list[tuple[Measurement, Measurement]]] = defaultdict(list)
-    for m in usable:
-        if m.cell.spec.k and _place(m) in base:
-            pairs[_key(m)].append((base[_place(m)], m))
-    return pairs
-
-
-def _place(m: Measurement) -> tuple[int, float, int]:
-    return m.cell.block, m.cell.sampling.temperature, m.cell.concurrency
-
-
-def _groups(pairs: Sequence[tuple[Measurement, Measurement]], by: str | None) -> list[str | None]:
+def _groups(pairs: Pairs, by: str | None) -> list[str | None]:
     return sorted({getattr(r, by) for pair in pairs for m in pair for r in m.records}) if by else [None]
 
 

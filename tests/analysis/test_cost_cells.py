@@ -20,10 +20,11 @@ PROVENANCE = Provenance(
 
 def record(sent=0.0, seconds=1.0, tokens=20, accepted=None, **fields):
     """``tokens`` after the first, over ``seconds`` that begin half a second after ``sent``."""
-    timed = {"t_first": 0.5, "t_last": 0.5 + seconds, "n_first": 1, "output_tokens": 1 + tokens} | fields
+    timed = {"t_first": 0.5, "t_last": 0.5 + seconds, "n_first": 1, "output_tokens": 1 + tokens, "prompt_id": "p"}
+    timed |= fields
     drafted = None if accepted is None else (max(accepted, default=0),) * len(accepted)
     return RequestRecord(
-        prompt_id="p", category="c", language="en", sent=sent, per_step_accepted=accepted, per_step_drafted=drafted,
+        category="c", language="en", sent=sent, per_step_accepted=accepted, per_step_drafted=drafted,
         **timed,
     )  # fmt: skip
 

@@ -36,3 +36,14 @@ def test_what_was_never_drafted_is_unknown():
 def test_a_run_that_cannot_be_names_its_line():
     with pytest.raises(ConfigError, match="t:9, position 1: a run length lies between 0 and the 1 positions left"):
         replay_traces([DRAFTS, Trace(where="t:9", run_lengths=(0, 2))], [1])
+
+
+def test_probabilities_give_expected_counts():
+    """Half the drafts: at K = 1 a step at 0, and one at 1 after a rejection."""
+    found = replay_report(replay_traces([Trace(where="t:1", acceptance_probs=(0.5, 0.5))], [1]))
+    assert found["k"]["1"]["steps"] == pytest.approx(1.5)
+
+
+def test_probabilities_and_others_do_not_mix():
+    with pytest.raises(ConfigError, match="1 of 2 traces hold acceptance_probs"):
+        replay_traces([DRAFTS, Trace(where="t:2", acceptance_probs=(0.5,))], [1])

@@ -9,7 +9,7 @@ import pytest
 from labkit.config import Drafter, EngineConfig, Simulation
 from labkit.errors import ConfigError, MeasurementError, StoreError
 from labkit.measure.sweep import dry_run, open_or_sweep, sweep
-from labkit.plan import Plan, WorkloadSpec
+from labkit.plan import Extra, Plan, WorkloadSpec
 from labkit.store import Run
 
 
@@ -150,9 +150,18 @@ def test_a_full_disk_stops_the_sweep_and_leaves_nothing_half_written(tmp_path):
 
 def test_dry_run_lists_and_starts_nothing(tmp_path):
     todo = dry_run(plan(blocks=2))
-    assert (len(todo["cells"]), todo["engine_starts"], todo["prompts_per_cell"]) == (12, 6, 3)
-    assert todo["max_tokens_per_cell"] == 72
+    assert (len(todo["cells"]), todo["engine_starts"]) == (12, 6)
+    assert {cell["prompts"] for cell in todo["cells"]} == {3}
+    assert todo["max_tokens"] == 12 * 3 * 24
     assert list(tmp_path.iterdir()) == []
+
+
+def test_extra_cells_send_their_own_prompts(tmp_path):
+    few = Extra(k={"ngram": (2,)}, temperatures=(0.0,), per_category=1)
+    run = sweep(plan(drafters=(Drafter(method="ngram"),), temperatures=(0.0,), also=(few,)), root=tmp_path)
+    assert {m.cell.spec.label: len(m.records) for m in run.measurements()} == {
+        "baseline": 3, "ngram K=3": 3, "ngram K=2": 1,
+    }  # fmt: skip
 
 
 def test_what_a_notebook_opens(tmp_path, monkeypatch):

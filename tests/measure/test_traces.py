@@ -3,7 +3,7 @@
 import pytest
 
 from labkit.errors import WorkloadError
-from labkit.measure.traces import Trace, read_traces
+from labkit.measure.traces import Trace, read_traces, write_traces
 
 
 @pytest.fixture
@@ -53,8 +53,11 @@ def test_bytes_that_are_no_text(read):
         ('{"output_token_ids": [1', "not JSON: .* at column"),
         ("[" * 100_000, "not JSON"),
         ("[1, 2]", "expected an object; got list"),
-        ('{"output_token_ids": [1]}', r"either 'draft_token_ids' or 'run_lengths'; got keys \['output_token_ids'\]"),
-        ('{"output_token_ids": [1], "draft_token_ids": [1], "run_lengths": []}', "got both"),
+        (
+            '{"output_token_ids": [1]}',
+            r"one of 'draft_token_ids', 'run_lengths', 'acceptance_probs'; got keys \['output_token_ids'\]",
+        ),
+        ('{"output_token_ids": [1], "draft_token_ids": [1], "run_lengths": []}', "got draft_token_ids and run_lengths"),
         ('{"draft_token_ids": [1]}', "'output_token_ids' must be a list of whole numbers; got None"),
         ('{"output_token_ids": "1 2", "draft_token_ids": [1]}', "'output_token_ids' must be a list.*got '1 2'"),
         ('{"output_token_ids": [], "draft_token_ids": []}', "'output_token_ids' is empty"),
@@ -66,7 +69,7 @@ def test_bytes_that_are_no_text(read):
         ('{"output_token_ids": [1], "draft_token_ids": [4294967296]}', "got 4294967296 at entry 0"),
         ('{"run_lengths": [1]}', "'run_lengths' needs 'drafted' beside it"),
         ('{"run_lengths": [1], "drafted": 3}', "'drafted' must be a list"),
-        ('{"run_lengths": [1], "drafted": [1, 2]}', "one run length and one proposal; got 1 and 2"),
+        ('{"run_lengths": [1], "drafted": [1, 2]}', "one of 'run_lengths' and one proposal; got 1 and 2"),
         ('{"run_lengths": [1], "drafted": [-1]}', "'drafted' must hold whole numbers ≥ 0; got -1"),
         ('{"output_token_ids": [1, 2], "run_lengths": [0, 0], "drafted": null}', "of 2 tokens has 1 positions"),
     ],
@@ -75,3 +78,41 @@ def test_bytes_that_are_no_text(read):
 def test_a_broken_line_is_named(read, line, said):
     with pytest.raises(WorkloadError, match=rf"t\.jsonl:2: .*{said}"):
         read('{"run_lengths": [0], "drafted": null}\n' + line)
+
+
+def test_probabilities_and_the_prompt_they_answer(read, tmp_path):
+    (found,) = read('{"acceptance_probs": [0.25, 1], "drafted": null, "prompt_id": "p7"}')
+    assert found == Trace(where=f"{tmp_path / 't.jsonl'}:1", prompt_id="p7", acceptance_probs=(0.25, 1.0))
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ('{"acceptance_probs": [1.5], "drafted": null}', "must lie between 0 and 1; got 1.5 at entry 0"),
+        ('{"acceptance_probs": 3, "drafted": null}', "must be a list of probabilities"),
+        ('{"acceptance_probs": [0.5]}', "'acceptance_probs' needs 'drafted' beside it"),
+        ('{"acceptance_probs": [0.5], "run_lengths": [0], "drafted": null}', "got run_lengths and acceptance_probs"),
+        ('{"acceptance_probs": [0.5], "output_token_ids": [1], "drafted": null}', "has 0 positions after the first"),
+    ],
+)
+def test_probabilities_that_cannot_be(read, line, said):
+    with pytest.raises(WorkloadError, match=said):
+        read(line)
+
+
+def test_what_is_written_is_read_again(tmp_path):
+    path = tmp_path / "new" / "t.jsonl"
+    traces = [
+        Trace(where=f"{path}:1", prompt_id="p", output_token_ids=(5, 1), draft_token_ids=(0, 1)),
+        Trace(where=f"{path}:2", output_token_ids=(5, 1), run_lengths=(1,), drafted=(3,)),
+        Trace(where=f"{path}:3", acceptance_probs=(0.5,)),
+    ]
+    write_traces(path, traces)
+    assert read_traces(path) == traces
+    assert [p.name for p in path.parent.iterdir()] == ["t.jsonl"]
+
+
+def test_a_place_that_cannot_be_written(tmp_path):
+    (tmp_path / "file").write_text("")
+    with pytest.raises(WorkloadError, match="give a file in a folder that can be written"):
+        write_traces(tmp_path / "file" / "t.jsonl", [])

@@ -1,0 +1,79 @@
+"""Commands that decide: score the outputs of a run, and say what to switch on."""
+
+from __future__ import annotations
+
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from labkit.cli.output import Json, print_json
+from labkit.errors import ConfigError
+
+if TYPE_CHECKING:
+    from labkit.analysis.outlook import Outlook
+    from labkit.analysis.recommend import Recommendation
+
+__all__ = ["recommend", "score"]
+
+Folder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or 'latest'.")]
+
+
+def score(run: Folder, as_json: Json = False) -> None:
+    """Score a run's baseline outputs with its drafters: every K of them without an engine per K."""
+    from labkit.measure.scored import score_run
+    from labkit.store import open_run
+
+    made = score_run(open_run(run), say=lambda line: print(line, file=sys.stderr))
+    print_json({"scores": list(map(str, made))}) if as_json else print(*made, sep="\n")
+
+
+def recommend(
+    run: Folder,
+    temperature: Annotated[float | None, typer.Option(help="Only this temperature.")] = None,
+    concurrency: Annotated[int | None, typer.Option(help="Only so many users.")] = None,
+    up_to: Annotated[int, typer.Option(metavar="K", help="Predict K up to this.")] = 8,
+    measured: Annotated[bool, typer.Option("--measured", help="Leave predictions out.")] = False,
+    as_json: Json = False,
+) -> None:
+    """Which drafter and K to switch on at each load of a run, or none, and why."""
+    from labkit.analysis.outlook import outlook
+    from labkit.analysis.recommend import recommend_by_load
+    from labkit.measure.scored import read_scores
+    from labkit.store import open_run
+
+    opened = open_run(run)
+    found = outlook(opened.measurements(), read_scores(opened), up_to=up_to)
+    candidates = [c for c in found.candidates() if c.measured or not measured]
+    loads = recommend_by_load(candidates)
+    wanted = {
+        load: made for load, made in loads.items() if temperature in (None, load[0]) and concurrency in (None, load[1])
+    }
+    if loads and not wanted:
+        known = "; ".join(f"T = {t:g} with {c} users" for t, c in loads)
+        raise ConfigError(f"nothing was measured at that load; {opened.folder} has {known}")
+    if as_json:
+        print_json(_plain(wanted, found))
+    else:
+        _print(wanted, found)
+
+
+def _plain(loads: dict[tuple[float, int], Recommendation], found: Outlook) -> dict:
+    """The first load at the top (the coldest and least busy), every load under ``loads``."""
+    from labkit.analysis.recommend import recommend as decide
+
+    first = next(iter(loads.values()), None) or decide([])
+    each = [{"temperature": t, "concurrency": c} | made.plain() for (t, c), made in loads.items()]
+    return first.plain() | {"loads": each, "unknown": list(found.unknown)}
+
+
+def _print(loads: dict[tuple[float, int], Recommendation], found: Outlook) -> None:
+    from labkit.analysis.recommend import recommend as decide
+
+    for load, made in loads.items() or [(None, decide([]))]:
+        where = f"T = {load[0]:g}, {load[1]} {'user' if load[1] == 1 else 'users'}: " if load else ""
+        print(f"{where}{made.choice.label if made.choice else 'off'} ({made.verdict})")
+        print(*(f"  {line}" for line in made.why), sep="\n")
+    if found.unknown:
+        print("Not known:", *(f"  {line}" for line in found.unknown), sep="\n")

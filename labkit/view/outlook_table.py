@@ -1,0 +1,47 @@
+"""What was measured and what is predicted, side by side, as one tidy table."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import pandas as pd
+
+from labkit.analysis.every_k import Scores
+from labkit.analysis.outlook import Outcome, outlook
+from labkit.records import Measurement
+
+__all__ = ["outlook_table"]
+
+_COLUMNS = [
+    "drafter", "method", "k", "temperature", "concurrency", "kind", "source", "speedup", "low", "high",
+    "mean_acceptance_length", "tokens_per_step", "tpot_ms", "fit_error", "note",
+]  # fmt: skip
+
+
+def outlook_table(
+    measurements: Sequence[Measurement], scores: Scores | None = None, *, up_to: int = 8, confidence: float = 0.95
+) -> pd.DataFrame:
+    """One row per drafter, K and load, and per ``kind``: "measured", or "predicted" from a replay (``source``:
+    "scored", "steps" or "cut", see :mod:`labkit.analysis.every_k`) and the cost model. ``fit_error``: the relative
+    error of that model on cells it had not seen; NaN where none could be spared, and ``note`` says so.
+    ``attrs["unknown"]``: what could not be told, a sentence each."""
+    found = outlook(measurements, scores, up_to=up_to, confidence=confidence)
+    method = {m.cell.spec.name: m.cell.spec.method for m in measurements}
+    frame = pd.DataFrame([_row(o, method.get(o.candidate.drafter)) for o in found.outcomes], columns=_COLUMNS)
+    frame = frame.sort_values(["kind", "drafter", "temperature", "concurrency", "k"], ignore_index=True)
+    frame.attrs["drafters"] = sorted((name, of) for name, of in method.items() if of)
+    frame.attrs["unknown"] = found.unknown
+    return frame
+
+
+def _row(outcome: Outcome, method: str | None) -> dict[str, object]:
+    c, made = outcome.candidate, outcome.prediction
+    return {
+        "drafter": c.drafter, "method": method, "k": c.k, "temperature": c.temperature, "concurrency": c.concurrency,
+        "kind": "measured" if c.measured else "predicted", "source": outcome.source,
+        "speedup": c.speedup.mid, "low": c.speedup.low, "high": c.speedup.high,
+        "mean_acceptance_length": c.mean_acceptance_length, "tokens_per_step": outcome.tokens_per_step,
+        "tpot_ms": 1000 * made.tpot.mid if made else float("nan"),
+        "fit_error": made.fit_error if made and made.fit_error is not None else float("nan"),
+        "note": made.caution if made else "",
+    }  # fmt: skip
