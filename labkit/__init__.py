@@ -16,17 +16,18 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
-    "Drafter", "EngineConfig", "LabError", "Plan", "Run", "SpecConfig", "each_tenth", "facts", "figures", "findings",
-    "finish", "load_plan", "open_or_sweep", "open_run", "recorded", "show", "summary", "sweep", "tables", "training",
+    "Drafter", "EngineConfig", "LabError", "Plan", "SpecConfig", "each_tenth", "facts", "figures", "findings", "finish",
+    "load_plan", "open_or_sweep", "open_run", "panel", "recorded", "show", "summary", "sweep", "tables", "training",
 ]  # fmt: skip
 
 _WHERE = {
     "labkit.config": ("Drafter", "EngineConfig", "SpecConfig"),
     "labkit.errors": ("LabError",),
     "labkit.plan": ("Plan", "load_plan"),
-    "labkit.store": ("Run", "open_run", "recorded"),
+    "labkit.store": ("open_run", "recorded"),
     "labkit.measure.sweep": ("open_or_sweep", "sweep"),
     "labkit.measure.progress": ("each_tenth",),
+    "labkit.view.panel": ("panel",),
     "labkit.view.present": ("facts", "finish", "show", "summary"),
 }
 
@@ -37,8 +38,9 @@ if TYPE_CHECKING:
     from labkit.measure.progress import each_tenth
     from labkit.measure.sweep import open_or_sweep, sweep
     from labkit.plan import Plan, load_plan
-    from labkit.store import Run, open_run, recorded
+    from labkit.store import open_run, recorded
     from labkit.view import figures, findings, tables
+    from labkit.view.panel import panel
     from labkit.view.present import facts, finish, show, summary
 
 

@@ -183,12 +183,14 @@ def latest_run(root: str | Path | None = None, *, plan: Plan | None = None) -> R
 
 
 def open_run(folder: str | Path = "latest") -> Run:
-    """The run in ``folder``, or the newest one ("latest").
+    """The run in ``folder``, the newest one ("latest"), or a recorded one by its name.
 
     Raises:
         StoreError: there is none.
     """
-    if folder != "latest":
+    if str(folder) in _recorded():
+        return recorded(str(folder))
+    if str(folder) != "latest":
         return Run.open(find(folder))
     if found := latest_run():
         return found
@@ -201,10 +203,14 @@ def recorded(name: str) -> Run:
     Raises:
         ConfigError: there is none of that name.
     """
-    known = sorted(path.parent.name for path in (DATA / "recorded").glob("*/plan.json"))
+    known = _recorded()
     if name not in known:
         raise ConfigError(f"no recorded run {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}")
     return Run.open(DATA / "recorded" / name)
+
+
+def _recorded() -> list[str]:
+    return sorted(path.parent.name for path in (DATA / "recorded").glob("*/plan.json"))
 
 
 def dump_measurement(path: Path, measurement: Measurement) -> None:

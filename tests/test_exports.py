@@ -23,9 +23,9 @@ def test_a_public_name_resolves(name):
 
 
 def test_a_name_is_the_same_from_either_side():
-    from labkit.store import Run
+    from labkit.plan import Plan
 
-    assert labkit.Run is Run
+    assert labkit.Plan is Plan
     assert labkit.tables is importlib.import_module("labkit.view.tables")
 
 

@@ -15,13 +15,13 @@ from labkit.analysis.cost import CostModel, fit_cost
 from labkit.analysis.cost_cells import cost_cells, running_batch
 from labkit.analysis.every_k import EveryK, Scores, every_k
 from labkit.analysis.pairs import Pairs, by_cell, paired
-from labkit.analysis.prediction import Prediction, predict, yield_at
+from labkit.analysis.prediction import Prediction, predict, yields
 from labkit.analysis.recommend import Candidate
 from labkit.analysis.speedup import speedup
 from labkit.errors import PredictionError
 from labkit.records import Measurement
 
-__all__ = ["Outlook", "Outcome", "outlook"]
+__all__ = ["Outlook", "Outcome", "measured_outcomes", "outlook"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -38,11 +38,13 @@ class Outcome:
 @dataclass(frozen=True, kw_only=True)
 class Outlook:
     """``outcomes``: measured and predicted ones, a prediction also where there is a measurement to hold it
-    against. ``unknown``: one sentence for each thing that cannot be told, with the cell to measure."""
+    against. ``unknown``: one sentence for each thing that cannot be told, with the cell to measure. ``replays``:
+    what the predictions rest on."""
 
     outcomes: tuple[Outcome, ...]
     unknown: tuple[str, ...]
     cost: CostModel | None
+    replays: tuple[EveryK, ...] = ()
 
     def candidates(self) -> list[Candidate]:
         """One for each drafter, K and load, the measured one where there are two."""
@@ -57,17 +59,23 @@ def outlook(
     measurements: Sequence[Measurement], scores: Scores | None = None, *, up_to: int = 8, confidence: float = 0.95
 ) -> Outlook:
     """Everything that ``measurements`` (and outputs scored) tell of K = 1 … ``up_to`` and of each K measured."""
-    measured = [_measured(key, pairs, confidence) for key, pairs in paired(measurements).items()]
+    measured = measured_outcomes(measurements, confidence=confidence)
     try:
         found = cost_cells(measurements)
         cost, unknown = fit_cost(found.cells), list(found.left_out)
     except PredictionError as error:
         return Outlook(outcomes=tuple(measured), unknown=(str(error),), cost=None)
-    predicted = []
-    for drafter in every_k(measurements, scores, up_to=up_to):
+    predicted, replays = [], every_k(measurements, scores, up_to=up_to)
+    for drafter in replays:
         for outcome in _predicted(drafter, cost, _batches(measurements, drafter.temperature), confidence):
             unknown.append(outcome) if isinstance(outcome, str) else predicted.append(outcome)
-    return Outlook(outcomes=(*measured, *predicted), unknown=tuple(dict.fromkeys(unknown)), cost=cost)
+    known = tuple(dict.fromkeys(unknown))
+    return Outlook(outcomes=(*measured, *predicted), unknown=known, cost=cost, replays=tuple(replays))
+
+
+def measured_outcomes(measurements: Sequence[Measurement], *, confidence: float = 0.95) -> list[Outcome]:
+    """The measured ones alone."""
+    return [_measured(key, pairs, confidence) for key, pairs in paired(measurements).items()]
 
 
 def _measured(key: tuple, pairs: Pairs, confidence: float) -> Outcome:
@@ -94,8 +102,8 @@ def _predicted(
 ) -> Iterator[Outcome | str]:
     """Every K at every load with a baseline; a sentence where the cost is not determined."""
     lengths, per_step = drafter.replay.mean_acceptance_length(), drafter.replay.tokens_per_step()
-    for j, k in enumerate(drafter.replay.ks):
-        given = yield_at(drafter.replay, k, drafter.prompts)
+    given_at = yields(drafter.replay, drafter.prompts)
+    for j, (k, given) in enumerate(zip(drafter.replay.ks, given_at, strict=True)):
         for concurrency, batch in sorted(batches.items()):
             try:
                 made = predict(cost, drafter.drafter, k, batch, given, confidence=confidence)

@@ -21,7 +21,7 @@ from labkit.analysis.cost import CostModel
 from labkit.analysis.replay_figures import Replay, prompt_weights
 from labkit.errors import ConfigError
 
-__all__ = ["Yield", "Prediction", "predict", "yield_at"]
+__all__ = ["Yield", "Prediction", "predict", "yields"]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -84,18 +84,22 @@ def predict(
     )
 
 
-def yield_at(replayed: Replay, k: int, prompts: Sequence[str], *, seed: int = 0) -> Yield:
-    """What a replay gives at one K; prompts are resampled, each with all its requests (``prompts`` names that of
-    each)."""
-    j = replayed.ks.index(k)
+def yields(replayed: Replay, prompts: Sequence[str], *, seed: int = 0) -> list[Yield]:
+    """What a replay gives at each of its K; prompts are resampled, each with all its requests (``prompts`` names
+    that of each)."""
     weights, units = prompt_weights(replayed, prompts, seed=seed)
-    return Yield(
-        tokens_per_step=float(replayed.tokens_per_step()[j]),
-        drafted_share=float(replayed.drafted_share()[j]),
-        tokens_per_step_replicates=replayed.tokens_per_step(weights)[:, j],
-        drafted_share_replicates=replayed.drafted_share(weights)[:, j],
-        units=units,
-    )
+    per_step, share = replayed.tokens_per_step(), replayed.drafted_share()
+    per_step_replicates, share_replicates = replayed.tokens_per_step(weights), replayed.drafted_share(weights)
+    return [
+        Yield(
+            tokens_per_step=float(per_step[j]),
+            drafted_share=float(share[j]),
+            tokens_per_step_replicates=per_step_replicates[:, j],
+            drafted_share_replicates=share_replicates[:, j],
+            units=units,
+        )
+        for j in range(len(replayed.ks))
+    ]
 
 
 def _tpot(plain: float, drafted: float, tokens_per_step, share):

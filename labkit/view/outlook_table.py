@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import pandas as pd
 
 from labkit.analysis.every_k import Scores
-from labkit.analysis.outlook import Outcome, outlook
+from labkit.analysis.outlook import Outcome, Outlook, outlook
 from labkit.records import Measurement
 
-__all__ = ["outlook_table"]
+__all__ = ["as_table", "outcome_rows", "outlook_table"]
 
 _COLUMNS = [
     "drafter", "method", "k", "temperature", "concurrency", "kind", "source", "speedup", "low", "high",
@@ -25,13 +25,22 @@ def outlook_table(
     "scored", "steps" or "cut", see :mod:`labkit.analysis.every_k`) and the cost model. ``fit_error``: the relative
     error of that model on cells it had not seen; NaN where none could be spared, and ``note`` says so.
     ``attrs["unknown"]``: what could not be told, a sentence each."""
-    found = outlook(measurements, scores, up_to=up_to, confidence=confidence)
+    return as_table(outlook(measurements, scores, up_to=up_to, confidence=confidence), measurements)
+
+
+def as_table(found: Outlook, measurements: Sequence[Measurement]) -> pd.DataFrame:
+    """The table of an outlook that was made already, from ``measurements``."""
     method = {m.cell.spec.name: m.cell.spec.method for m in measurements}
-    frame = pd.DataFrame([_row(o, method.get(o.candidate.drafter)) for o in found.outcomes], columns=_COLUMNS)
+    frame = outcome_rows(found.outcomes, method)
     frame = frame.sort_values(["kind", "drafter", "temperature", "concurrency", "k"], ignore_index=True)
     frame.attrs["drafters"] = sorted((name, of) for name, of in method.items() if of)
     frame.attrs["unknown"] = found.unknown
     return frame
+
+
+def outcome_rows(outcomes: Sequence[Outcome], method: Mapping[str, str | None]) -> pd.DataFrame:
+    """A row an outcome; ``method`` by drafter."""
+    return pd.DataFrame([_row(o, method.get(o.candidate.drafter)) for o in outcomes], columns=_COLUMNS)
 
 
 def _row(outcome: Outcome, method: str | None) -> dict[str, object]:

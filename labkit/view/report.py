@@ -6,6 +6,7 @@ Papermill executes, nbconvert renders; nothing else in labkit imports either.
 from __future__ import annotations
 
 import json
+import os
 import re
 import time
 from collections.abc import Mapping
@@ -77,6 +78,7 @@ def typed_parameters(notebook: Path, given: Mapping[str, Any]) -> dict[str, Any]
 
 
 def _execute(notebook: Path, executed: Path, values: dict[str, Any], echo: TextIO | None) -> None:
+    os.environ["LABKIT_HEADLESS"] = "1"  # the kernel inherits it
     try:
         papermill.execute_notebook(
             str(notebook), str(executed), parameters=values, kernel_name="python3", progress_bar=False,

@@ -1,0 +1,84 @@
+"""One live widget: several plotly charts and a card above them, drawn from the current traits by plotly.js.
+
+A change of a selection is one assignment to ``state`` and so one message, whatever it changes; a page that is
+reloaded draws the current state, not the first. plotly.js travels once, compressed, and not with each figure.
+"""
+
+from __future__ import annotations
+
+import gzip
+from functools import lru_cache
+from typing import Any
+
+import anywidget
+import plotly.offline
+import traitlets
+
+__all__ = ["Board"]
+
+
+@lru_cache(maxsize=1)
+def _plotly_js() -> bytes:
+    return gzip.compress(plotly.offline.get_plotlyjs().encode(), mtime=0)
+
+
+class Board(anywidget.AnyWidget):
+    """``state``: {"charts": [{"data", "layout"}, …], "card": HTML}. The HTML must be escaped already."""
+
+    _esm = """
+    async function library(bytes) {
+      if (!globalThis.labkitPlotly) {
+        globalThis.labkitPlotly = (async () => {
+          const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
+          const url = URL.createObjectURL(new Blob([await new Response(stream).text()], {type: "text/javascript"}));
+          if (!globalThis.Plotly) await new Promise((onload, onerror) =>
+            document.head.append(Object.assign(document.createElement("script"), {src: url, onload, onerror})));
+          return globalThis.Plotly;
+        })();
+      }
+      return globalThis.labkitPlotly;
+    }
+    async function render({model, el}) {
+      el.classList.add("labkit-board");
+      const card = Object.assign(document.createElement("div"), {className: "labkit-card"});
+      card.setAttribute("aria-live", "polite");
+      const grid = Object.assign(document.createElement("div"), {className: "labkit-grid"});
+      el.append(card, grid);
+      const Plotly = await library(model.get("library"));
+      const dark = () => document.body.dataset.jpThemeLight === "false";
+      let busy = false, again = false;
+      async function draw() {
+        if (busy) { again = true; return; }
+        busy = true;
+        const {charts, card: html} = model.get("state");
+        card.innerHTML = html;
+        while (grid.children.length < charts.length) grid.append(document.createElement("div"));
+        while (grid.children.length > charts.length) grid.lastChild.remove();
+        await Promise.all(charts.map(({data, layout}, i) => {
+          const look = dark() ? {paper_bgcolor: "#1e1e1e", plot_bgcolor: "#1e1e1e", font: {color: "#ddd"}} : {};
+          return Plotly.react(grid.children[i], data, {...layout, ...look, autosize: true},
+                              {displayModeBar: false, responsive: true});
+        }));
+        el.dataset.drawn = String(Number(el.dataset.drawn || 0) + 1);
+        busy = false;
+        if (again) { again = false; draw(); }
+      }
+      model.on("change:state", draw);
+      await draw();
+      return () => { for (const chart of grid.children) Plotly.purge(chart); };
+    }
+    export default {render};
+    """
+    _css = """
+    .labkit-board .labkit-grid {display: grid; grid-template-columns: repeat(auto-fit, minmax(430px, 1fr)); gap: 8px;}
+    .labkit-board .labkit-card {border-left: 4px solid #009E73; padding: 8px 14px; margin: 6px 0;}
+    .labkit-board .labkit-card h3 {margin: 2px 0 6px;}
+    .labkit-board table.labkit td, .labkit-board table.labkit th {padding: 2px 14px 2px 0; text-align: left;}
+    .labkit-board .labkit-missing {color: #B34700;}
+    .labkit-board code {user-select: all; white-space: pre-wrap; word-break: break-all;}
+    """
+    library = traitlets.Bytes().tag(sync=True)
+    state = traitlets.Dict({"charts": [], "card": ""}).tag(sync=True)
+
+    def __init__(self, state: dict[str, Any]) -> None:
+        super().__init__(library=_plotly_js(), state=state)

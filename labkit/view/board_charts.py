@@ -1,0 +1,202 @@
+"""The panel's charts as plain plotly JSON: an answer in, data and layout out. Made anew at every move of a slider,
+so no plotly object is built here; axes keep their range while K, drafter and load move.
+
+Measured is a filled dot with its interval, replayed a solid line, predicted a dashed line in its band, interpolated a
+dotted one; the baseline is grey; below 1× is shaded.
+"""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from collections.abc import Callable
+from math import isnan
+from typing import Any
+
+from plotly.colors import hex_to_rgb
+
+from labkit.view.lab import HERE, Answer, Row
+from labkit.view.style import BASELINE, NO_GAIN, TEMPLATE, colours
+from labkit.view.words import word
+
+__all__ = ["Chart", "charts"]
+
+#: ``{"data": [...], "layout": {...}}``
+Chart = dict[str, Any]
+Say = Callable[[str], str]
+
+_FAINT = 0.25
+_DASH = {"predicted": "dash", "interpolated": "dot"}
+
+
+def charts(answer: Answer, language: str = "en", *, largest_k: int) -> list[Chart]:
+    """Speedup over K, acceptance by position, tokens per step, the step timeline, and speedup over temperature."""
+
+    def say(text: str) -> str:
+        return word(text, language)
+
+    colour = colours(answer.drafters)
+    return [
+        _over_k(answer, "speedup", say, colour, largest_k, unit="×"),
+        _by_position(answer, say, colour[answer.selection.drafter], largest_k),
+        _over_k(answer, "tokens_per_step", say, colour, largest_k, unit=""),
+        _timeline(answer, say, colour[answer.selection.drafter]),
+        _over_temperature(answer, say, colour[answer.selection.drafter]),
+    ]
+
+
+def _over_k(answer: Answer, column: str, say: Say, colour: dict[str, str], largest_k: int, *, unit: str) -> Chart:
+    chosen, data = answer.selection, []
+    for (drafter, kind), rows in _grouped(answer.rows, "drafter", "kind"):
+        faint = _FAINT if drafter != chosen.drafter else 1.0
+        name = f"{drafter}, {say('replayed' if column != 'speedup' and kind == 'predicted' else kind)}"
+        data += _marks(rows, "k", column, name, colour[drafter], faint, kind, unit)
+    point = answer.chosen
+    if point and not isnan(point[column]):
+        data.append(_ring(chosen.k, point[column], colour[chosen.drafter]))
+    title = say("speedup" if column == "speedup" else "tokens per step")
+    layout = _layout(f"{title}: {_figure(point, column, unit)}", say("K"), title)
+    layout["xaxis"] |= {"range": [0.5, largest_k + 0.5], "dtick": 1}
+    layout["yaxis"] |= {"range": _range(answer, column)}
+    layout["shapes"] = [_line_at(chosen.k), *(_no_gain() if column == "speedup" else [])]
+    return {"data": data, "layout": layout}
+
+
+def _by_position(answer: Answer, say: Say, colour: str, largest_k: int) -> Chart:
+    rows, data = answer.positions, []
+    if rows:
+        kind = rows[0]["kind"]
+        how = say("measured" if kind == "measured" else "replayed")
+        dots = kind == "measured"
+        joint = {"x": _list(rows, "position"), "y": _list(rows, "joint"), "name": f"{say('at least this many')}, {how}"}
+        joint |= {"mode": "markers" if dots else "lines+markers", "marker": {"color": colour, "size": 9}}
+        if dots:
+            joint["error_y"] = _bars(rows, "joint")
+        given = {"x": joint["x"], "y": _list(rows, "conditional"), "name": say("given those before"), "mode": "markers"}
+        data = [joint, given | {"marker": {"color": colour, "size": 8, "symbol": "diamond-open"}}]
+    first = f"{rows[0]['joint']:.0%}" if rows else "–"
+    layout = _layout(f"{say('acceptance')}: {first} {say('draft position').lower()} 1", say("draft position"), "")
+    layout["xaxis"] |= {"range": [0.5, largest_k + 0.5], "dtick": 1}
+    layout["yaxis"] |= {"range": [-0.03, 1.03], "tickformat": ".0%"}
+    return {"data": data, "layout": layout}
+
+
+def _timeline(answer: Answer, say: Say, colour: str, *, tokens: int = 5) -> Chart:
+    """Mode A, a token a step; mode B, several: how long ``tokens`` tokens take."""
+    lanes = [(say("no speculation"), answer.tpot_ms, 1.0, BASELINE)]
+    if (point := answer.chosen) and point["speedup"] > 0:
+        per_step = point["tokens_per_step"]
+        step = answer.tpot_ms / point["speedup"] * per_step
+        lanes.append((f"{point['drafter']} K={point['k']}", step, per_step, colour))
+    data = []
+    for name, step, per_step, shade in lanes:
+        steps = tokens / per_step if per_step and per_step > 0 else 0
+        parts = [1.0] * int(steps) + ([steps % 1] if steps % 1 > 1e-9 else [])
+        bars = {"x": [step * part for part in parts], "base": [step * i for i in range(len(parts))]}
+        text = [f"{per_step * part:.2g}" for part in parts]
+        data.append(
+            {"type": "bar", "orientation": "h", "y": [name] * len(parts), **bars, "text": text, "showlegend": False,
+             "marker": {"color": shade, "line": {"color": "white", "width": 2}}, "hoverinfo": "x+text"}
+        )  # fmt: skip
+    totals = " → ".join(f"{tokens * step / per_step:.0f} ms" for _, step, per_step, _ in lanes)
+    layout = _layout(f"{say('time for 5 tokens (ms)')}: {totals}", say("time for 5 tokens (ms)"), "")
+    layout["xaxis"] |= {"range": [0, tokens * answer.tpot_ms * 1.3]}
+    layout |= {"barmode": "overlay"}
+    layout["yaxis"] |= {"autorange": "reversed"}
+    return {"data": data, "layout": layout}
+
+
+def _over_temperature(answer: Answer, say: Say, colour: str) -> Chart:
+    data, chosen = [], answer.selection
+    for (kind,), rows in _grouped(answer.over_temperature, "kind"):
+        data += _marks(rows, "temperature", "speedup", say(kind), colour, 1.0, kind, "×")
+    if answer.chosen:
+        data.append(_ring(chosen.temperature, answer.chosen["speedup"], colour))
+    known = [row["speedup"] for row in answer.over_temperature if not isnan(row["speedup"])]
+    spread = f"{known[0]:.2f}× … {known[-1]:.2f}×" if len(known) > 1 else "–"
+    layout = _layout(f"{say('temperature')}: {spread}", say("temperature"), say("speedup"))
+    layout["xaxis"] |= {"range": [-0.05, 1.05]}
+    layout["yaxis"] |= {"range": _range(answer, "speedup")}
+    layout["shapes"] = [_line_at(chosen.temperature), *_no_gain()]
+    return {"data": data, "layout": layout}
+
+
+def _marks(
+    rows: list[Row], x: str, column: str, name: str, colour: str, opacity: float, kind: str, unit: str
+) -> list[dict[str, Any]]:
+    trace = {"x": _list(rows, x), "y": _list(rows, column), "name": name, "opacity": opacity}
+    trace |= {"hovertemplate": f"%{{y:.2f}}{unit}<extra>{name}</extra>"}
+    if kind in ("measured", HERE):
+        bars = {"error_y": _bars(rows, column)} if column == "speedup" else {}
+        look = {"size": 9} if kind == "measured" else {"size": 14, "symbol": "star"}
+        return [trace | {"mode": "markers", "marker": {"color": colour} | look} | bars]
+    dash = _DASH[kind] if column == "speedup" or kind == "interpolated" else "solid"
+    line = trace | {"mode": "lines", "line": {"color": colour, "dash": dash, "width": 2}}
+    if column != "speedup" or opacity < 1:
+        return [line]
+    red, green, blue = hex_to_rgb(colour)
+    along = _list(rows, x)
+    band = {"x": [*along, *along[::-1]], "y": [*_list(rows, "high"), *_list(rows, "low")[::-1]]}
+    look = {"fillcolor": f"rgba({red}, {green}, {blue}, 0.12)", "line": {"width": 0}, "mode": "lines"}
+    return [{**band, **look, "fill": "toself", "hoverinfo": "skip", "showlegend": False}, line]
+
+
+def _ring(x: float, y: float, colour: str) -> dict[str, Any]:
+    look = {"color": "rgba(0,0,0,0)", "size": 17, "line": {"color": colour, "width": 2.5}}
+    return {"x": [x], "y": [y], "mode": "markers", "marker": look, "showlegend": False, "hoverinfo": "skip"}
+
+
+def _bars(rows: list[Row], column: str) -> dict[str, Any]:
+    up, down = ([_known(abs(row[end] - row[column])) for row in rows] for end in ("high", "low"))
+    return {"type": "data", "array": up, "arrayminus": down, "thickness": 1.5, "width": 4}
+
+
+def _layout(title: str, x: str, y: str) -> dict[str, Any]:
+    return {
+        "title": {"text": title, "font": {"size": 15}}, "height": 300, "margin": {"l": 56, "r": 16, "t": 44, "b": 84},
+        "xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}, "template": _TEMPLATE,
+        "legend": {"font": {"size": 11}},
+    }  # fmt: skip
+
+
+def _range(answer: Answer, column: str) -> list[float]:
+    low, high = answer.ranges[column]
+    return [min(0.9, low - 0.05), max(1.15, high * 1.04)] if low <= high else [0.9, 1.15]
+
+
+def _line_at(x: float) -> dict[str, Any]:
+    look = {"line": {"color": "#B0B0B0", "dash": "dot"}}
+    return {"type": "line", "x0": x, "x1": x, "y0": 0, "y1": 1, "yref": "paper"} | look
+
+
+def _no_gain() -> list[dict[str, Any]]:
+    whole = {"xref": "paper", "x0": 0, "x1": 1, "layer": "below"}
+    shade = {"type": "rect", "y0": 0, "y1": 1, "fillcolor": NO_GAIN, "line": {"width": 0}}
+    return [shade | whole, {"type": "line", "y0": 1, "y1": 1, "line": {"color": BASELINE, "width": 1.5}} | whole]
+
+
+def _figure(point: Row | None, column: str, unit: str) -> str:
+    if not point or isnan(point[column]):
+        return "–"
+    if column != "speedup" or isnan(point["low"]):
+        return f"{point[column]:.2f}{unit}"
+    return f"{point[column]:.2f}{unit} [{point['low']:.2f}, {point['high']:.2f}]"
+
+
+def _grouped(rows: list[Row], *names: str) -> list[tuple[tuple, list[Row]]]:
+    """``rows`` by the values of ``names``, in order."""
+    groups: dict[tuple, list[Row]] = defaultdict(list)
+    for row in rows:
+        groups[tuple(row[name] for name in names)].append(row)
+    return sorted(groups.items())
+
+
+def _list(rows: list[Row], name: str) -> list[Any]:
+    return [_known(row[name]) for row in rows]
+
+
+def _known(value: float) -> float | None:
+    """None where unknown, which plotly leaves out."""
+    return None if isnan(value) else value
+
+
+_TEMPLATE = TEMPLATE.to_plotly_json()

@@ -1,0 +1,137 @@
+"""The live panel: controls on a board of charts. Only widgets here; numbers come from :mod:`labkit.view.lab`.
+
+One change is one redraw: controls write into one selection, and a burst of changes is answered once, with the last
+value. What goes wrong is shown in the card and stays there.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from dataclasses import replace
+from html import escape
+from pathlib import Path
+from typing import Any
+
+import ipywidgets as widgets
+import plotly.graph_objects as go
+
+from labkit.errors import LabError
+from labkit.store import Run, open_run
+from labkit.view.board import Board
+from labkit.view.board_card import card_html
+from labkit.view.board_charts import charts
+from labkit.view.lab import Lab
+from labkit.view.last_wins import LastWins
+from labkit.view.measuring import MeasureHere
+from labkit.view.selection import Selection
+from labkit.view.words import LANGUAGES, word
+
+__all__ = ["Panel", "panel"]
+
+_WIDE = widgets.Layout(width="380px")
+_HEADLESS = "The live controls need a kernel: open this notebook in JupyterLab (make lab)."
+_STYLE = {"description_width": "110px"}
+
+
+def panel(run: Run | str | Path = "latest", *, language: str = "en") -> Panel:
+    """The tuning panel of a run, of a run folder, or of what :func:`labkit.open_run` takes.
+
+    Raises:
+        LabError: no such run, or nothing in it that can be compared.
+    """
+    return Panel(Lab(run if isinstance(run, Run) else open_run(run)), language=language)
+
+
+class Panel:
+    """Shows itself in a notebook; where a notebook runs headless (``LABKIT_HEADLESS``) a line that says where to
+    find the controls. ``still()`` shows the selection as figures that need no widget."""
+
+    def __init__(self, lab: Lab, *, language: str = "en") -> None:
+        self.lab, self.language = lab, language
+        self.selection: Selection = lab.default()
+        self.computed = 0
+        self._soon = LastWins(self.redraw)
+        self._controls = _controls(lab, self.selection)
+        self._board = Board(self._state())
+        self._measure = MeasureHere(lambda: (self.lab, self.selection), self._measured)
+        for control in self._controls.values():
+            control.observe(self._moved, "value")
+        self._label()
+        self.box = widgets.VBox([self._grid(), self._measure.box, self._board])
+
+    def still(self) -> None:
+        """Show card and charts of the current selection, as HTML and plotly figures."""
+        from IPython.display import HTML, display
+
+        state = self._state()
+        display(HTML(state["card"]), *map(go.Figure, state["charts"]))
+
+    def redraw(self) -> None:
+        """Answer the current selection now; one message to the page."""
+        self._board.state = self._state()
+
+    def _repr_mimebundle_(self, include=None, exclude=None) -> Any:
+        if os.environ.get("LABKIT_HEADLESS"):
+            return {"text/plain": _HEADLESS, "text/html": f"<p>{_HEADLESS}</p>"}
+        return self.box._repr_mimebundle_(include=include, exclude=exclude)
+
+    def _state(self) -> dict[str, Any]:
+        self.computed += 1
+        try:
+            answer = self.lab.answer(self.selection)
+            drawn = charts(answer, self.language, largest_k=self.lab.options.largest_k)
+            spec = self.lab.spec(self.selection)
+            return {"charts": drawn, "card": card_html(answer, self.lab.plan.engine.target, spec, self.language)}
+        except LabError as error:
+            return {"charts": [], "card": f"<p class='labkit-missing'>{escape(str(error))}</p>"}
+
+    def _moved(self, change: dict[str, Any]) -> None:
+        """A control has a new value: redraw once no further change waits behind it."""
+        values = {name: control.value for name, control in self._controls.items()}
+        self.language = values.pop("words")
+        self.selection = replace(self.selection, **values)
+        if change["owner"] is self._controls["words"]:
+            self._label()
+        self._soon()
+
+    def _measured(self, found: list) -> None:
+        self.lab.add(found)
+        self.redraw()
+
+    def _label(self) -> None:
+        for name, text in _LABELS.items():
+            self._controls[name].description = word(text, self.language)
+        self._measure.label(self.language)
+
+    def _grid(self) -> widgets.HBox:
+        c = self._controls
+        left = [c["drafter"], c["k"], c["temperature"], c["interpolate"]]
+        right = [c["concurrency"], c["category"], c["language"], c["confidence"], c["words"]]
+        return widgets.HBox([widgets.VBox(left), widgets.VBox(right)], layout=widgets.Layout(flex_flow="row wrap"))
+
+
+_LABELS = {
+    "drafter": "drafter", "k": "K", "temperature": "temperature", "concurrency": "users", "category": "workload",
+    "language": "language", "confidence": "confidence", "interpolate": "interpolate",
+}  # fmt: skip
+
+
+def _controls(lab: Lab, at: Selection) -> dict[str, widgets.Widget]:
+    o = lab.options
+    drafters = [(f"{name} ({method})", name) for name, method in o.methods.items()]
+    made: dict[str, Callable[..., widgets.Widget]] = {}
+    look = {"layout": _WIDE, "style": _STYLE}
+    made["drafter"] = widgets.Dropdown(options=drafters, value=at.drafter, **look)
+    made["k"] = widgets.IntSlider(value=at.k, min=1, max=o.largest_k, **look)
+    low, high = o.temperatures[0], o.temperatures[-1]
+    made["temperature"] = widgets.FloatSlider(
+        value=at.temperature, min=low, max=max(high, low + 0.05), step=0.05, disabled=low == high, **look
+    )
+    made["interpolate"] = widgets.Checkbox(value=False, disabled=len(o.temperatures) < 2, **look)
+    made["concurrency"] = widgets.SelectionSlider(options=o.concurrencies, value=at.concurrency, **look)
+    made["category"] = widgets.Dropdown(options=o.categories, value=at.category, **look)
+    made["language"] = widgets.Dropdown(options=o.languages, value=at.language, **look)
+    made["confidence"] = widgets.SelectionSlider(options=(0.8, 0.9, 0.95, 0.99), value=at.confidence, **look)
+    made["words"] = widgets.ToggleButtons(options=LANGUAGES, value="en", style={"button_width": "50px"})
+    return made

@@ -1,0 +1,100 @@
+"""Real JupyterLab in real Chromium, for tests: a server with folders of its own, and a page that is ready."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from labkit.engine.process import free_port
+
+ROOT = Path(__file__).parent.parent
+ARTEFACTS = ROOT / "test-artifacts"
+_TOKEN = "secret-of-this-test"
+_FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+_RUN_ALL = """async () => {
+  const app = window.jupyterapp;
+  await app.restored;
+  let panel;
+  while (!(panel = app.shell.currentWidget) || !panel.context) await new Promise(done => setTimeout(done, 100));
+  await panel.context.ready;
+  await panel.sessionContext.ready;
+  while (!panel.sessionContext.session?.kernel) await new Promise(done => setTimeout(done, 100));
+  await panel.sessionContext.session.kernel.info;
+  await app.commands.execute('notebook:run-all-cells');
+}"""
+_TO_CELL = """async text => {
+  const notebook = window.jupyterapp.shell.currentWidget.content;
+  const index = notebook.model.toJSON().cells.findIndex(cell => String(cell.source).includes(text));
+  notebook.activeCellIndex = index;
+  await notebook.scrollToItem(index, 'start');
+}"""
+
+
+@contextmanager
+def serve(folder: Path, notebook: Path, **env: str) -> Iterator[str]:
+    """JupyterLab on ``folder``; yields the URL that opens ``notebook`` in it."""
+    port, folders = free_port(), {f"JUPYTER_{n}_DIR": str(folder / n) for n in ("CONFIG", "DATA", "RUNTIME")}
+    folders |= {"JUPYTERLAB_SETTINGS_DIR": str(folder / "s"), "JUPYTERLAB_WORKSPACES_DIR": str(folder / "w")}
+    with (folder / "lab.log").open("w") as log:
+        server = subprocess.Popen(
+            [sys.executable, "-m", "jupyter", "lab", "--no-browser", f"--port={port}", "--ip=127.0.0.1",
+             "--allow-root", f"--IdentityProvider.token={_TOKEN}", "--expose-app-in-browser",
+             f"--notebook-dir={folder}"],
+            env={**os.environ, **folders, **env}, cwd=folder, process_group=0, stdout=log, stderr=subprocess.STDOUT,
+        )  # fmt: skip
+    try:
+        yield f"http://127.0.0.1:{port}/lab/tree/{notebook.name}?token={_TOKEN}"
+    finally:
+        os.killpg(server.pid, 15)
+        server.wait(timeout=20)
+
+
+@contextmanager
+def page_at(url: str, **options):
+    """A page of Chromium on a JupyterLab that may still be starting."""
+    from playwright.sync_api import sync_playwright
+
+    ARTEFACTS.mkdir(exist_ok=True)
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=_FLAGS)
+        page = browser.new_page(**{"viewport": {"width": 1300, "height": 1000}} | options)
+        _open(page, url)
+        yield page
+        browser.close()
+
+
+def run_all(page) -> None:
+    page.evaluate(_RUN_ALL)
+
+
+def scroll_to(page, text: str) -> None:
+    """The cell whose source holds ``text``."""
+    page.evaluate(_TO_CELL, text)
+
+
+def outputs(page) -> list[dict]:
+    cells = page.evaluate("() => window.jupyterapp.shell.currentWidget.content.model.toJSON()")["cells"]
+    return [output for cell in cells for output in cell.get("outputs", ())]
+
+
+def _open(page, url: str) -> None:
+    """The server needs some seconds to listen."""
+    deadline = time.monotonic() + 60
+    while True:
+        try:
+            page.goto(url, wait_until="domcontentloaded")
+            page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+            return
+        except Exception:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)

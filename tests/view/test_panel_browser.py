@@ -1,0 +1,65 @@
+"""The tuning lab as people meet it: real JupyterLab in real Chromium, on the recorded run."""
+
+import shutil
+
+import pytest
+
+import labkit
+from labkit.view.board_charts import charts
+from labkit.view.lab import Lab
+from tests.jupyter import ARTEFACTS, ROOT, outputs, page_at, run_all, scroll_to, serve
+
+CHARTS = """() => [...document.querySelectorAll('.labkit-grid > .js-plotly-plot')].map(chart => ({
+  title: chart.layout.title.text,
+  y: chart.data.map(trace => Array.from(trace.y ?? [])),
+}))"""
+
+
+@pytest.fixture
+def lab(tmp_path):
+    notebook = tmp_path / "01_tuning_lab.ipynb"
+    shutil.copy(ROOT / "notebooks" / notebook.name, notebook)
+    with serve(tmp_path, notebook, LABKIT_RUNS=str(tmp_path / "runs")) as url:
+        yield url
+
+
+def press(page, label, key, times=1):
+    """Keys on the slider that ``label`` names, one after the other."""
+    slider = page.locator(".widget-hbox", has=page.get_by_text(label, exact=True)).locator(".noUi-handle").first
+    for _ in range(times):
+        drawn = page.locator(".labkit-board").get_attribute("data-drawn")
+        slider.press(key)
+        page.wait_for_function(
+            "drawn => document.querySelector('.labkit-board').dataset.drawn !== drawn", arg=drawn, timeout=10_000
+        )
+
+
+@pytest.mark.browser
+def test_the_page_shows_what_the_tables_say(lab):
+    """K by keyboard, another drafter; the charts' data read back from the page; the state after a reload."""
+    run = labkit.recorded("drafters")
+    wanted = Lab(run)
+    at = wanted.default()
+    with page_at(lab, viewport={"width": 1500, "height": 1250}) as page:
+        run_all(page)
+        page.wait_for_function(f"({CHARTS})().length === 5", timeout=90_000)
+        assert not [output for output in outputs(page) if output["output_type"] == "error"]
+        scroll_to(page, "otherwise")
+        page.screenshot(path=ARTEFACTS / "panel.png")
+        _same(page, charts(wanted.answer(at), largest_k=8))
+        for key, step in (("ArrowLeft", -1), ("ArrowRight", 1)):
+            press(page, "K", key, 3)
+            at = at.__class__(**{**at.__dict__, "k": at.k + 3 * step})
+            _same(page, charts(wanted.answer(at), largest_k=8))
+        page.locator(".widget-dropdown select").first.select_option(label="eagle3 (eagle3)")
+        page.wait_for_function("document.querySelector('.labkit-card h3').textContent.startsWith('eagle3')")
+        at = at.__class__(**{**at.__dict__, "drafter": "eagle3"})
+        _same(page, charts(wanted.answer(at), largest_k=8))
+
+
+def _same(page, drawn):
+    """Titles and every y of every trace, None where it is unknown."""
+    shown = page.evaluate(CHARTS)
+    assert [chart["title"] for chart in shown] == [chart["layout"]["title"]["text"] for chart in drawn]
+    for there, here in zip(shown, drawn, strict=True):
+        assert there["y"] == [trace["y"] for trace in here["data"]]
