@@ -168,8 +168,8 @@ class Lab:
         if known:
             return known[0] + "."
         return (
-            f"{chosen.drafter} K={chosen.k} is not known at T = {chosen.temperature:g} with {chosen.concurrency} "
-            f"users: measure it there."
+            f"Not known at T = {chosen.temperature:g}, concurrency {chosen.concurrency}: "
+            f"measure {chosen.drafter} K={chosen.k} there."
         )
 
 
