@@ -1,5 +1,5 @@
 # make report   set up, measure the demo on the real engine, write reports/index.html
-# make lab      set up, open JupyterLab on the last run
+# make lab      set up, open the tuning lab in JupyterLab on the recorded data
 # make test     set up, run every test
 SHELL := /bin/bash
 DEVICE ?= $(shell command -v nvidia-smi >/dev/null 2>&1 && nvidia-smi -L >/dev/null 2>&1 && echo gpu || echo cpu)
@@ -19,8 +19,8 @@ report: models
 	@$(BIN)/labkit report notebooks/02_sweep_report.ipynb -p run=new -p blocks=$(BLOCKS) --out reports
 	@echo "labkit: open reports/index.html"
 
-lab: models
-	$(BIN)/jupyter lab notebooks/02_sweep_report.ipynb
+lab: $(STAMP)
+	$(BIN)/jupyter lab --config=notebooks/jupyter_server_config.py notebooks/01_tuning_lab.ipynb
 
 test: $(TEST_STAMP) models
 	$(BIN)/python -m pytest

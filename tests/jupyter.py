@@ -40,15 +40,17 @@ _TO_CELL = """async text => {
 
 
 @contextmanager
-def serve(folder: Path, notebook: Path, **env: str) -> Iterator[str]:
-    """JupyterLab on ``folder``; yields the URL that opens ``notebook`` in it."""
+def serve(folder: Path, notebook: Path, *, at_once: bool = True, **env: str) -> Iterator[str]:
+    """JupyterLab on ``folder`` as ``make lab`` starts it (without its server config if not ``at_once``); yields the
+    URL that opens ``notebook`` in it."""
+    config = [f"--config={ROOT / 'notebooks' / 'jupyter_server_config.py'}"] if at_once else []
     port, folders = free_port(), {f"JUPYTER_{n}_DIR": str(folder / n) for n in ("CONFIG", "DATA", "RUNTIME")}
     folders |= {"JUPYTERLAB_SETTINGS_DIR": str(folder / "s"), "JUPYTERLAB_WORKSPACES_DIR": str(folder / "w")}
     with (folder / "lab.log").open("w") as log:
         server = subprocess.Popen(
             [sys.executable, "-m", "jupyter", "lab", "--no-browser", f"--port={port}", "--ip=127.0.0.1",
              "--allow-root", f"--IdentityProvider.token={_TOKEN}", "--expose-app-in-browser",
-             f"--notebook-dir={folder}"],
+             f"--notebook-dir={folder}", *config],
             env={**os.environ, **folders, **env}, cwd=folder, process_group=0, stdout=log, stderr=subprocess.STDOUT,
         )  # fmt: skip
     try:
