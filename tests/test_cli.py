@@ -190,6 +190,20 @@ def test_recommend_says_what_to_switch_on_at_each_load(tmp_path, plan_file):
     assert "was simulated" in labkit("score", tmp_path / "run", code=2)[1]
 
 
+def test_a_recommendation_is_confirmed_by_a_run_of_its_own(tmp_path, plan_file):
+    plan = yaml.safe_load(plan_file.read_text())
+    plan["engine"]["simulation"] |= {"agreement": 1.0, "per_token": 0.0}
+    plan["workload"] |= {"per_category": 6}
+    plan |= {"drafters": [{"method": "draft_model", "model": "x/q"}]}
+    plan_file.write_text(yaml.safe_dump(plan))
+    runs = {"LABKIT_RUNS": str(tmp_path / "runs")}
+    labkit("sweep", plan_file, "--out", tmp_path / "run")
+    found = json.loads(labkit("recommend", tmp_path / "run", "--confirm", 2, "--json", **runs)[0])
+    assert found["confirmed"]["cell"] == f"{found['choice']['drafter']} K={found['choice']['k']}"
+    assert len(found["confirmed"]["speedup"]) == 3
+    assert Path(found["confirmed"]["run"]).parent == tmp_path / "runs"
+
+
 def test_recommend_of_a_run_without_drafters_is_off(tmp_path, plan_file):
     plan = yaml.safe_load(plan_file.read_text())
     del plan["drafters"], plan["k"]

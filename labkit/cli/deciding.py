@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import sys
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
@@ -13,7 +13,8 @@ from labkit.errors import ConfigError
 
 if TYPE_CHECKING:
     from labkit.analysis.outlook import Outlook
-    from labkit.analysis.recommend import Recommendation
+    from labkit.analysis.recommend import Candidate, Recommendation
+    from labkit.store import Run
 
 __all__ = ["recommend", "score"]
 
@@ -35,6 +36,9 @@ def recommend(
     concurrency: Annotated[int | None, typer.Option(help="Only so many users.")] = None,
     up_to: Annotated[int, typer.Option(metavar="K", help="Predict K up to this.")] = 8,
     measured: Annotated[bool, typer.Option("--measured", help="Leave predictions out.")] = False,
+    confirm: Annotated[
+        int | None, typer.Option(metavar="BLOCKS", help="Then measure the first choice in so many blocks.")
+    ] = None,
     as_json: Json = False,
 ) -> None:
     """Which drafter and K to switch on at each load of a run, or none, and why."""
@@ -53,10 +57,32 @@ def recommend(
     if loads and not wanted:
         known = "; ".join(f"T = {t:g} with {c} users" for t, c in loads)
         raise ConfigError(f"nothing was measured at that load; {opened.folder} has {known}")
+    chosen = next(((load, made.choice) for load, made in wanted.items() if made.choice), None)
+    confirmed = _confirmed(opened, *chosen, blocks=confirm) if confirm and chosen else None
     if as_json:
-        print_json(_plain(wanted, found))
-    else:
-        _print(wanted, found)
+        print_json(_plain(wanted, found) | ({"confirmed": confirmed} if confirmed else {}))
+        return
+    _print(wanted, found)
+    if confirmed:
+        low, mid, high = confirmed["speedup"]
+        print(f"Confirmed in {confirmed['run']}: {confirmed['cell']} gives {mid:.2f}× ({low:.2f} to {high:.2f}).")
+
+
+def _confirmed(run: Run, load: tuple[float, int], choice: Candidate, *, blocks: int) -> dict[str, Any]:
+    """The choice measured against the baseline in interleaved blocks, in a run folder of its own."""
+    from labkit.analysis.outlook import measured_outcomes
+    from labkit.config import SpecConfig
+    from labkit.measure.progress import each_cell
+    from labkit.measure.sweep import sweep
+
+    drafter = next(d for d in run.plan.drafters if d.name == choice.drafter)
+    plan = run.plan.with_(temperatures=(load[0],), concurrencies=(load[1],))
+    plan = plan.confirming(SpecConfig(drafter=drafter, k=choice.k), blocks=blocks)
+    done = sweep(plan, progress=each_cell(lambda line: print(line, file=sys.stderr)))
+    done.check()
+    (outcome,) = measured_outcomes(done.measurements())
+    found = outcome.candidate.speedup
+    return {"run": str(done.folder), "cell": choice.label, "speedup": [found.low, found.mid, found.high]}
 
 
 def _plain(loads: dict[tuple[float, int], Recommendation], found: Outlook) -> dict:

@@ -45,7 +45,10 @@ class Board(anywidget.AnyWidget):
       const grid = Object.assign(document.createElement("div"), {className: "labkit-grid"});
       el.append(card, grid);
       const Plotly = await library(model.get("library"));
-      const dark = () => document.body.dataset.jpThemeLight === "false";
+      const axis = given => ({...given, gridcolor: "#3a3a3a", linecolor: "#888", tickcolor: "#888"});
+      const themed = layout => document.body.dataset.jpThemeLight !== "false" ? layout : {
+        ...layout, paper_bgcolor: "#1e1e1e", plot_bgcolor: "#1e1e1e", font: {color: "#ddd"},
+        xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis)};
       let busy = false, again = false;
       async function draw() {
         if (busy) { again = true; return; }
@@ -54,18 +57,17 @@ class Board(anywidget.AnyWidget):
         card.innerHTML = html;
         while (grid.children.length < charts.length) grid.append(document.createElement("div"));
         while (grid.children.length > charts.length) grid.lastChild.remove();
-        await Promise.all(charts.map(({data, layout}, i) => {
-          const look = dark() ? {paper_bgcolor: "#1e1e1e", plot_bgcolor: "#1e1e1e", font: {color: "#ddd"}} : {};
-          return Plotly.react(grid.children[i], data, {...layout, ...look, autosize: true},
-                              {displayModeBar: false, responsive: true});
-        }));
+        await Promise.all(charts.map(({data, layout}, i) => Plotly.react(
+          grid.children[i], data, {...themed(layout), autosize: true}, {displayModeBar: false, responsive: true})));
         el.dataset.drawn = String(Number(el.dataset.drawn || 0) + 1);
         busy = false;
         if (again) { again = false; draw(); }
       }
       model.on("change:state", draw);
+      const theme = new MutationObserver(draw);
+      theme.observe(document.body, {attributes: true, attributeFilter: ["data-jp-theme-light"]});
       await draw();
-      return () => { for (const chart of grid.children) Plotly.purge(chart); };
+      return () => { theme.disconnect(); for (const chart of grid.children) Plotly.purge(chart); };
     }
     export default {render};
     """

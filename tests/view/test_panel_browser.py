@@ -55,6 +55,13 @@ def test_the_page_shows_what_the_tables_say(lab):
         page.wait_for_function("document.querySelector('.labkit-card h3').textContent.startsWith('eagle3')")
         at = at.__class__(**{**at.__dict__, "drafter": "eagle3"})
         _same(page, charts(wanted.answer(at), largest_k=8))
+        page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
+        page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
+        page.wait_for_timeout(1500)
+        page.screenshot(path=ARTEFACTS / "panel-dark.png")
+        page.reload(wait_until="domcontentloaded")
+        page.wait_for_function(f"({CHARTS})().length === 5", timeout=60_000)
+        _same(page, charts(wanted.answer(at), largest_k=8))
 
 
 def _same(page, drawn):
