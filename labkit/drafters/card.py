@@ -55,7 +55,7 @@ class Card:
             rates = "/".join(f"{rate:.2f}" for rate in found["conditional"])
             lengths = ", ".join(f"K={k} {value:.2f}" for k, value in found["mean_acceptance_length"].items())
             lines.append(f"  offline  {category:12} agreement by depth {rates}; acceptance length {lengths}")
-        return "\n".join([*lines, *map(_served_line, self.served)])
+        return "\n".join([*lines, *(_served_line(row, self.name) for row in self.served)])
 
 
 def read_card(package: Path) -> Card:
@@ -78,8 +78,9 @@ def write_card(package: Path, card: Card) -> None:
     (package / CARD).write_text(json.dumps(asdict(card), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _served_line(row: dict[str, Any]) -> str:
-    """One row of a card's ``served``; an interval that a few prompts do not give is left out."""
+def _served_line(row: dict[str, Any], name: str) -> str:
+    """One row of a card's ``served``, with the drafter's name in its plan where that is another; an interval that a
+    few prompts do not give is left out."""
 
     def with_interval(value: float | None, low: float | None, high: float | None, unit: str = "") -> str:
         if value is None:
@@ -88,5 +89,6 @@ def _served_line(row: dict[str, Any]) -> str:
 
     length = with_interval(row["mean_acceptance_length"], row["low"], row["high"])
     speed = with_interval(row["speedup"], row["speedup_low"], row["speedup_high"], "×")
-    at = f"K={row['k']} T={row['temperature']:g} users={row['concurrency']}"
+    variant = "" if row.get("drafter", name) == name else f"{row['drafter']}, "
+    at = f"{variant}K={row['k']} T={row['temperature']:g} users={row['concurrency']}"
     return f"  served   {row['category']:12} {at}: acceptance length {length}, speedup {speed}, {row['n']} prompts"

@@ -47,13 +47,13 @@ def test_the_page_shows_what_the_tables_say(lab):
         scroll_to(page, "otherwise")
         page.screenshot(path=ARTEFACTS / "panel.png")
         _same(page, charts(wanted.answer(at), largest_k=8))
-        for key, step in (("ArrowLeft", -1), ("ArrowRight", 1)):
+        for key, step in (("ArrowRight", 1), ("ArrowLeft", -1)):
             press(page, "K", key, 3)
             at = at.__class__(**{**at.__dict__, "k": at.k + 3 * step})
             _same(page, charts(wanted.answer(at), largest_k=8))
-        page.locator(".widget-dropdown select").first.select_option(label="eagle3 (eagle3)")
-        page.wait_for_function("document.querySelector('.labkit-card h3').textContent.startsWith('eagle3')")
-        at = at.__class__(**{**at.__dict__, "drafter": "eagle3"})
+        page.locator(".widget-dropdown select").first.select_option(label="ngram (ngram)")
+        page.wait_for_function("document.querySelector('.labkit-card h3').textContent.startsWith('ngram')")
+        at = at.__class__(**{**at.__dict__, "drafter": "ngram"})
         _same(page, charts(wanted.answer(at), largest_k=8))
         page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
         page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
