@@ -192,7 +192,7 @@ def test_recommend_says_what_to_switch_on_at_each_load(tmp_path, plan_file):
 
 def test_a_recommendation_is_confirmed_by_a_run_of_its_own(tmp_path, plan_file):
     plan = yaml.safe_load(plan_file.read_text())
-    plan["engine"]["simulation"] |= {"agreement": 1.0, "per_token": 0.0}
+    plan["engine"]["simulation"] |= {"base": 0.01, "agreement": 0.9, "per_token": 0.0}
     plan["workload"] |= {"per_category": 6}
     plan |= {"drafters": [{"method": "draft_model", "model": "x/q"}]}
     plan_file.write_text(yaml.safe_dump(plan))

@@ -156,15 +156,19 @@ def joint_intervals(records: Sequence[RequestRecord], k: int, *, confidence: flo
 
 
 def decode_steps(record: RequestRecord) -> int | None:
-    """All decode steps of a request, drafted or not. The first token comes from prefill; a step without
-    drafts yields one token; the last drafted step may reach beyond the output's end. How far is seen in the
-    last chunk where it holds several tokens; else up to K undrafted steps go uncounted."""
+    """All decode steps of a request, drafted or not. The first token comes from prefill; a step without drafts
+    yields one token; the last drafted step may reach beyond the output's end, by as much as it accepted. How far is
+    seen where the last chunk holds several tokens, and from the number of chunks, which is one more than the steps
+    where the server sends each step's tokens apart; else so many undrafted steps go uncounted."""
     if record.output_tokens is None or record.per_step_accepted is None:
         return None
-    from_drafted = sum(record.per_step_accepted) + len(record.per_step_accepted)
-    if record.per_step_accepted and record.chunk_tokens and (record.chunk_tokens[-1] or 0) > 1:
-        from_drafted -= max(0, record.per_step_accepted[-1] + 1 - record.chunk_tokens[-1])
-    return len(record.per_step_accepted) + max(0, record.output_tokens - 1 - from_drafted)
+    accepted, chunks = record.per_step_accepted, record.chunk_tokens
+    whole = len(accepted) + max(0, record.output_tokens - 1 - sum(accepted) - len(accepted))
+    if not accepted:
+        return whole
+    cut = max(0, sum(accepted) + len(accepted) - (record.output_tokens - 1))  # at least so much lies beyond the end
+    seen = max(0, accepted[-1] + 1 - chunks[-1]) if chunks and (chunks[-1] or 0) > 1 else cut
+    return min(whole + accepted[-1] - cut, max(whole + seen - cut, len(chunks) - 1))
 
 
 def tokens_per_step(records: Sequence[RequestRecord]) -> float:
