@@ -200,6 +200,21 @@ def test_tokens_per_step(records, tokens):
     assert acceptance.tokens_per_step(records) == pytest.approx(tokens, nan_ok=True)
 
 
+@pytest.mark.parametrize(
+    ("chunks", "steps"),
+    [
+        pytest.param((1, 1, 1, 1, 1), 4, id="the last draft was cut to one token: three undrafted steps before it"),
+        pytest.param((1, 4, 1), 2, id="four were kept: one undrafted step after it"),
+        pytest.param((1, 1, 3), 2, id="seen in the last chunk"),
+        pytest.param((5,), 1, id="one chunk for all: as few steps as the arrays allow"),
+        pytest.param((1, 1, 1, 1, 1, 1, 1, 1), 4, id="more chunks than steps there can be"),
+    ],
+)
+def test_chunks_tell_how_much_of_the_last_draft_lies_beyond_the_end(chunks, steps):
+    """A step of 3 drafts, all accepted; 5 tokens with the first from prefill."""
+    assert acceptance.decode_steps(replace(record((3,), output=5), chunk_tokens=chunks)) == steps
+
+
 def test_the_length_is_over_drafted_steps_and_speed_over_all():
     ngram = [record((4, 2), output=31)]
     assert from_records(ngram).mean_acceptance_length == pytest.approx(4.0)
