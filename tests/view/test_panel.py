@@ -62,9 +62,10 @@ def test_it_begins_with_what_is_recommended(shown):
 def test_a_move_redraws_everything_with_one_message(shown):
     seen = []
     shown._board.observe(seen.append, "state")
-    shown._controls["drafter"].value = "eagle3"
+    for drafter in ("ngram", "eagle3"):
+        shown._controls["drafter"].value = drafter
     shown._controls["k"].value = 2
-    assert len(seen) == 2
+    assert len(seen) == 3
     row = labkit.tables.speedups(RUN.measurements()).query("drafter == 'eagle3' and k == 2").iloc[0]
     assert f"{row['speedup']:.2f}×" in titles(shown)[0]
     assert f"{row['speedup']:.2f}× [{row['low']:.2f}, {row['high']:.2f}], faster" in shown._board.state["card"]
