@@ -40,7 +40,18 @@ def main() -> None:
 
 
 def command(folder: Path, *options: str) -> list[str]:
-    return [sys.executable, "-m", "labkit.cli", "drafters", "train", "--method", "eagle3", "--out", str(folder), *options]
+    return [
+        sys.executable,
+        "-m",
+        "labkit.cli",
+        "drafters",
+        "train",
+        "--method",
+        "eagle3",
+        "--out",
+        str(folder),
+        *options,
+    ]
 
 
 def train(folder: Path, *options: str) -> tuple[float, float]:

@@ -99,6 +99,7 @@ def test_every_package_labkit_imports_is_declared():
 
     names = {"yaml": "pyyaml"}
     optional = {"torch", "transformers", "tokenizers", "safetensors", "vllm"}  # the models and engine extras
+    optional |= {"anywidget", "ipywidgets", "traitlets"}  # the lab extra
     found = set()
     for path in (ROOT / "labkit").rglob("*.py"):
         for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):

@@ -11,7 +11,7 @@ from labkit.engine.simulated.model import Generation, Model, Request, Speculatio
 from labkit.engine.simulated.tables import PERIOD
 
 MODEL = Model(Simulation(seed=1, agreement=0.7))
-TEMPERATURE, PROMPTS, TOKENS, SEEDS = 0.8, 8, 16, 200
+TEMPERATURE, PROMPTS, TOKENS, SEEDS = 0.8, 24, 16, 200
 
 
 def generate(prompt, seed, speculation=None, *, temperature, tokens=TOKENS):
