@@ -92,6 +92,8 @@ def _execute(notebook: Path, executed: Path, values: dict[str, Any], echo: TextI
         ) from None
     except Exception as error:  # a dead kernel or a time-out: nbclient raises several kinds
         raise ReportError(f"{notebook.name} could not be executed: {error} (partial notebook: {executed})") from error
+    finally:
+        del os.environ["LABKIT_HEADLESS"]  # a panel of this process still shows itself
 
 
 def _failed_cell(executed: Path) -> int:

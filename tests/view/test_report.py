@@ -1,6 +1,7 @@
 """From notebook to page: strict parameters, real executions of tiny notebooks, the index."""
 
 import json
+import os
 import re
 from html import unescape
 from pathlib import Path
@@ -150,6 +151,10 @@ def built(tmp_path_factory):
 @pytest.fixture(scope="module")
 def page(built):
     return built.read_text(encoding="utf-8")
+
+
+def test_this_process_is_not_left_headless(built):
+    assert "LABKIT_HEADLESS" not in os.environ
 
 
 def test_page_notebook_and_index_are_there(built):
