@@ -29,7 +29,7 @@ fast: $(TEST_STAMP)
 	$(BIN)/python -m pytest -m "not engine and not browser"
 
 lint: $(TEST_STAMP)
-	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/nbstripout --verify notebooks/*.ipynb
+	$(BIN)/ruff check . && $(BIN)/ruff format --check . && $(BIN)/nbstripout --keep-id --verify notebooks/*.ipynb
 
 setup: $(STAMP)
 

@@ -44,32 +44,51 @@ def serve(folder: Path, notebook: Path, *, at_once: bool = True, **env: str) -> 
     """JupyterLab on ``folder`` as ``make lab`` starts it (without its server config if not ``at_once``); yields the
     URL that opens ``notebook`` in it."""
     config = [f"--config={ROOT / 'notebooks' / 'jupyter_server_config.py'}"] if at_once else []
-    port, folders = free_port(), {f"JUPYTER_{n}_DIR": str(folder / n) for n in ("CONFIG", "DATA", "RUNTIME")}
-    folders |= {"JUPYTERLAB_SETTINGS_DIR": str(folder / "s"), "JUPYTERLAB_WORKSPACES_DIR": str(folder / "w")}
-    with (folder / "lab.log").open("w") as log:
+    port, folders = free_port(), {"JUPYTERLAB_SETTINGS_DIR": str(folder / "s")}
+    folders |= {"JUPYTERLAB_WORKSPACES_DIR": str(folder / "w")}
+    arguments = [
+        "jupyter", "lab", "--no-browser", f"--port={port}", "--ip=127.0.0.1", "--allow-root",
+        f"--IdentityProvider.token={_TOKEN}", "--expose-app-in-browser", f"--notebook-dir={folder}", *config,
+    ]  # fmt: skip
+    with _running(arguments, folder, folders | env):
+        yield f"http://127.0.0.1:{port}/lab/tree/{notebook.name}?token={_TOKEN}"
+
+
+@contextmanager
+def serve_page(folder: Path, notebook: Path, **env: str) -> Iterator[str]:
+    """The notebook as a Voilà page; yields its URL."""
+    port = free_port()
+    arguments = ["voila", str(notebook), f"--port={port}", "--no-browser", "--Voila.ip=127.0.0.1"]
+    with _running(arguments, folder, env):
+        yield f"http://127.0.0.1:{port}/"
+
+
+@contextmanager
+def _running(arguments: list[str], folder: Path, env: dict[str, str]) -> Iterator[None]:
+    """A server of Jupyter's with folders of its own."""
+    folders = {f"JUPYTER_{n}_DIR": str(folder / n) for n in ("CONFIG", "DATA", "RUNTIME")}
+    with (folder / "server.log").open("w") as log:
         server = subprocess.Popen(
-            [sys.executable, "-m", "jupyter", "lab", "--no-browser", f"--port={port}", "--ip=127.0.0.1",
-             "--allow-root", f"--IdentityProvider.token={_TOKEN}", "--expose-app-in-browser",
-             f"--notebook-dir={folder}", *config],
-            env={**os.environ, **folders, **env}, cwd=folder, process_group=0, stdout=log, stderr=subprocess.STDOUT,
+            [sys.executable, "-m", *arguments], env={**os.environ, **folders, **env}, cwd=folder, process_group=0,
+            stdout=log, stderr=subprocess.STDOUT,
         )  # fmt: skip
     try:
-        yield f"http://127.0.0.1:{port}/lab/tree/{notebook.name}?token={_TOKEN}"
+        yield
     finally:
         os.killpg(server.pid, 15)
         server.wait(timeout=20)
 
 
 @contextmanager
-def page_at(url: str, **options):
-    """A page of Chromium on a JupyterLab that may still be starting."""
+def page_at(url: str, *, ready: str = "window.jupyterapp !== undefined", **options):
+    """A page of Chromium on a server that may still be starting; ``ready``: the page is there when this is true."""
     from playwright.sync_api import sync_playwright
 
     ARTEFACTS.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=_FLAGS)
         page = browser.new_page(**{"viewport": {"width": 1300, "height": 1000}} | options)
-        _open(page, url)
+        _open(page, url, ready)
         yield page
         browser.close()
 
@@ -88,13 +107,13 @@ def outputs(page) -> list[dict]:
     return [output for cell in cells for output in cell.get("outputs", ())]
 
 
-def _open(page, url: str) -> None:
+def _open(page, url: str, ready: str) -> None:
     """The server needs some seconds to listen."""
     deadline = time.monotonic() + 60
     while True:
         try:
             page.goto(url, wait_until="domcontentloaded")
-            page.wait_for_function("window.jupyterapp !== undefined", timeout=60_000)
+            page.wait_for_function(ready, timeout=60_000)
             return
         except Exception:
             if time.monotonic() > deadline:

@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from labkit.config import read
+from labkit.config import STRICT, read
 from labkit.errors import ConfigError
 
 __all__ = ["CARD", "Card", "read_card", "write_card"]
@@ -23,6 +23,8 @@ class Card:
     learning curve. ``offline``: by category, agreement with the target's greedy answers to prompts that were
     not trained on. ``served``: by category, what a vLLM server measured.
     """
+
+    __pydantic_config__ = STRICT
 
     name: str
     method: str

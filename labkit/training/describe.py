@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +10,7 @@ import numpy as np
 import torch
 
 from labkit.drafters.card import Card
+from labkit.drafters.pairing import read_config
 from labkit.training.evaluate import agreement
 from labkit.training.features import Features, device
 from labkit.training.plan import DEPTHS, Training
@@ -40,7 +40,7 @@ def describe(
     name: str,
 ) -> Card:
     """The card, with offline figures on ``held_out``, by category and over all."""
-    config = json.loads((target / "config.json").read_text(encoding="utf-8"))
+    config = read_config(target)
     training = {
         "texts": len(features),
         "answer_tokens": len(features.answer_tokens),
@@ -97,14 +97,11 @@ def _offline(model: torch.nn.Module, held_out: Features, texts: list[Text]) -> d
 
 def _curve(history: list[dict[str, Any]]) -> list[dict[str, Any]]:
     """Answer tokens seen so far, loss (mean since the point before) and held-out agreement by depth."""
-    points, seen, since = [], 0, []
-    for row in history:
-        seen, since = seen + row["tokens"], [*since, row["loss"]]
-        if "held_out" in row:
-            found = row["held_out"]
-            points.append({"tokens_seen": seen, "loss": round(sum(since) / len(since), 4), **_rounded(found)})
-            since = []
-    return points
+    return [
+        _rounded({"tokens_seen": row["tokens_seen"], "loss": row["mean_loss"], **row["held_out"]})
+        for row in history
+        if "held_out" in row
+    ]
 
 
 def _rounded(value: Any) -> Any:

@@ -55,8 +55,9 @@ def fit(
     """Train ``model`` in place; returns one row a step: step, loss and agreement by depth, tokens, seconds.
 
     ``checkpoint`` is written now and then and read at the start if it belongs to the same ``key``.  What
-    ``evaluate`` returns goes into every ``evaluate_every``-th row and the last as ``held_out``; ``seen`` is
-    called with every row.
+    ``evaluate`` returns goes into every ``evaluate_every``-th row and the last as ``held_out``, with ``tokens_seen``
+    (answer tokens from the first step on, repeats counted) and ``mean_loss`` (since the look before); ``seen`` is
+    called with every new row.
     """
     optimizers = _optimizers(model, schedule)
     history: list[Row] = []
@@ -86,12 +87,20 @@ def fit(
         history.append({**row, "seconds": round(seconds, 3)})
         last = step + 1 == schedule.steps
         if evaluate and (last or (step + 1) % evaluate_every == 0):
-            history[-1]["held_out"] = evaluate()
+            history[-1] |= _look(history, evaluate())
             model.train()
         seen(history[-1])
         if (step + 1) % schedule.checkpoint_every == 0 or last:
             _save(checkpoint, key, model, optimizers, history)
     return history
+
+
+def _look(history: list[Row], held_out: dict[str, Any]) -> Row:
+    """What a row with a look at held-out texts says beside its step's own figures."""
+    before = max((i for i, row in enumerate(history) if "held_out" in row), default=-1)
+    losses = [row["loss"] for row in history[before + 1 :]]
+    seen = sum(row["tokens"] for row in history)
+    return {"held_out": held_out, "tokens_seen": seen, "mean_loss": sum(losses) / len(losses)}
 
 
 def _optimizers(model: torch.nn.Module, schedule: Schedule) -> list[torch.optim.Optimizer]:

@@ -20,18 +20,15 @@ _DEPTH_COLOURS = ("#0072B2", "#009E73", "#E69F00", "#CC79A7", "#56B4E9")
 def learning_table(history: Sequence[dict[str, Any]]) -> pd.DataFrame:
     """One row per held-out look: tokens_seen (answer tokens, repeats counted), loss (mean since the row
     before), ``depth_1`` … (share accepted given the depths before), mean_acceptance_length (at the largest K)."""
-    rows, seen, since = [], 0, []
+    rows = []
     for row in history:
-        seen, since = seen + row["tokens"], [*since, row["loss"]]
-        if "held_out" in row and row["held_out"]["tokens"]:
-            found = row["held_out"]
+        if (found := row.get("held_out")) and found["tokens"]:
             depths = {f"depth_{d}": rate for d, rate in enumerate(found["conditional"], start=1)}
             lengths = found["mean_acceptance_length"]
             rows.append(
-                {"tokens_seen": seen, "loss": sum(since) / len(since), **depths,
+                {"tokens_seen": row["tokens_seen"], "loss": row["mean_loss"], **depths,
                  "mean_acceptance_length": lengths[max(lengths)]}
             )  # fmt: skip
-            since = []
     return pd.DataFrame(rows)
 
 

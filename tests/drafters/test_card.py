@@ -1,8 +1,12 @@
 """A drafter's card as text, line for line."""
 
+import json
 from dataclasses import replace
 
-from labkit.drafters.card import Card
+import pytest
+
+from labkit.drafters.card import Card, read_card, write_card
+from labkit.errors import ConfigError
 
 CARD = Card(
     name="eagle3",
@@ -66,3 +70,12 @@ def test_a_category_without_greedy_answers_says_so():
 def test_an_interval_that_few_prompts_do_not_give_is_left_out():
     row = CARD.served[0] | {"low": None, "high": None, "speedup_low": None, "speedup_high": None}
     assert "[" not in str(replace(CARD, offline={}, served=[row])).splitlines()[-1]
+
+
+def test_a_key_that_a_card_has_not_is_refused(tmp_path):
+    write_card(tmp_path, CARD)
+    assert read_card(tmp_path) == CARD
+    path = tmp_path / "card.json"
+    path.write_text(json.dumps(json.loads(path.read_text()) | {"offlien": {}}))
+    with pytest.raises(ConfigError, match=r"unknown key 'offlien'.*did you mean 'offline'"):
+        read_card(tmp_path)

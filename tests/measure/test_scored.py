@@ -15,7 +15,7 @@ from labkit.measure.score import score_with_lookup, score_with_server
 from labkit.measure.scored import can_be_scored, read_scores, score_run
 from labkit.measure.sweep import sweep
 from labkit.measure.traces import Trace, write_traces
-from labkit.plan import Plan, WorkloadSpec
+from labkit.plan import Extra, Plan, WorkloadSpec
 from tests.conftest import DRAFT, NGRAM
 
 KS = (1, 2, 4, 8)
@@ -47,10 +47,11 @@ def test_scores_lie_beside_the_cells(tmp_path):
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory):
-    """Two drafters at four K and two temperatures, scored."""
+    """Two drafters at four K, at two of them sampled too, scored."""
     plan = Plan(
-        engine=EngineConfig(target="demo"), drafters=(DRAFT, NGRAM), k=KS, temperatures=(0.0, 0.8),
-        workload=WorkloadSpec(per_category=2, max_tokens=40), blocks=1, warmup="engine",
+        engine=EngineConfig(target="demo"), drafters=(DRAFT, NGRAM), k=KS, temperatures=(0.0,),
+        also=(Extra(k=(2, 8), temperatures=(0.8,)),), blocks=1, warmup="engine",
+        workload=WorkloadSpec(per_category=2, max_tokens=40),
     )  # fmt: skip
     run = sweep(plan, root=tmp_path_factory.mktemp("runs"))
     run.check()

@@ -121,6 +121,10 @@ def test_rows_say_what_happened(fresh, features, tmp_path):
         assert 0 <= row["top1_0"] <= 1
     assert history[-1]["loss"] < history[0]["loss"]
     assert history[-1]["held_out"]["tokens"] > 0
+    for begin, end in ((0, 4), (4, 8), (8, 12)):
+        look = history[end - 1]
+        assert look["tokens_seen"] == sum(row["tokens"] for row in history[:end])
+        assert look["mean_loss"] == pytest.approx(sum(row["loss"] for row in history[begin:end]) / 4)
 
 
 def test_the_last_step_is_always_looked_at(fresh, features, tmp_path):

@@ -9,20 +9,21 @@ from labkit.view.style import PLOTLY_MIME
 
 
 def row(loss, tokens, look=None):
-    """A row of a training's history; ``look``: (conditional, acceptance length by K) on held-out text."""
+    """A row of a training's history; ``look``: (tokens seen, mean loss, conditional, acceptance length by K)."""
     held = {}
     if look:
-        conditional, lengths = look
+        seen, mean, conditional, lengths = look
         held = {"held_out": {"tokens": 100, "conditional": conditional, "mean_acceptance_length": lengths}}
+        held |= {"tokens_seen": seen, "mean_loss": mean}
     return {"loss": loss, "tokens": tokens} | held
 
 
 HISTORY = [
     row(9.0, 100),
-    row(7.0, 50, ((0.25, 0.1), {1: 1.25, 2: 1.3})),
+    row(7.0, 50, (150, 8.0, (0.25, 0.1), {1: 1.25, 2: 1.3})),
     row(6.0, 100),
     row(5.0, 100),
-    row(4.0, 100, ((0.5, 0.4), {1: 1.5, 2: 1.7})),
+    row(4.0, 100, (450, 5.0, (0.5, 0.4), {1: 1.5, 2: 1.7})),
     row(3.0, 10),
 ]
 
@@ -41,7 +42,7 @@ def test_a_row_per_look_by_hand():
 
 
 def test_a_history_from_json_has_text_for_k():
-    look = ((0.5,), {"1": 1.5, "2": 1.7})
+    look = (5, 1.0, (0.5,), {"1": 1.5, "2": 1.7})
     assert learning_table([row(1.0, 5, look)])["mean_acceptance_length"].tolist() == [1.7]
 
 

@@ -1,14 +1,17 @@
 """The tuning lab as people meet it: real JupyterLab in real Chromium, on the recorded run."""
 
 import shutil
+from dataclasses import replace
 
 import pytest
 
 import labkit
 from labkit.view.board_charts import charts
 from labkit.view.lab import Lab
-from tests.jupyter import ARTEFACTS, ROOT, outputs, page_at, run_all, scroll_to, serve
+from tests.jupyter import ARTEFACTS, ROOT, outputs, page_at, run_all, scroll_to, serve, serve_page
 
+#: What notebook 01 opens.
+RUN = "drafters"
 CHARTS = """() => [...document.querySelectorAll('.labkit-grid > .js-plotly-plot')].map(chart => ({
   title: chart.layout.title.text,
   y: chart.data.map(trace => Array.from(trace.y ?? [])),
@@ -37,8 +40,7 @@ def press(page, label, key, times=1):
 @pytest.mark.browser
 def test_the_page_shows_what_the_tables_say(lab):
     """K by keyboard, another drafter; the charts' data read back from the page; the state after a reload."""
-    run = labkit.recorded("drafters")
-    wanted = Lab(run)
+    wanted = Lab(labkit.recorded(RUN))
     at = wanted.default()
     with page_at(lab, viewport={"width": 1500, "height": 1250}) as page:
         run_all(page)
@@ -49,11 +51,11 @@ def test_the_page_shows_what_the_tables_say(lab):
         _same(page, charts(wanted.answer(at), largest_k=8))
         for key, step in (("ArrowRight", 1), ("ArrowLeft", -1)):
             press(page, "K", key, 3)
-            at = at.__class__(**{**at.__dict__, "k": at.k + 3 * step})
+            at = replace(at, k=at.k + 3 * step)
             _same(page, charts(wanted.answer(at), largest_k=8))
         page.locator(".widget-dropdown select").first.select_option(label="ngram (ngram)")
         page.wait_for_function("document.querySelector('.labkit-card h3').textContent.startsWith('ngram')")
-        at = at.__class__(**{**at.__dict__, "drafter": "ngram"})
+        at = replace(at, drafter="ngram")
         _same(page, charts(wanted.answer(at), largest_k=8))
         page.evaluate("window.jupyterapp.commands.execute('docmanager:save')")
         page.evaluate("window.jupyterapp.commands.execute('apputils:change-theme', {theme: 'JupyterLab Dark'})")
@@ -61,6 +63,21 @@ def test_the_page_shows_what_the_tables_say(lab):
         page.screenshot(path=ARTEFACTS / "panel-dark.png")
         page.reload(wait_until="domcontentloaded")
         page.wait_for_function(f"({CHARTS})().length === 5", timeout=60_000)
+        _same(page, charts(wanted.answer(at), largest_k=8))
+
+
+@pytest.mark.browser
+def test_the_panel_as_a_page_without_jupyterlab(tmp_path):
+    """Voilà shows the notebook's outputs alone; the controls stay live."""
+    notebook = tmp_path / "01_tuning_lab.ipynb"
+    shutil.copy(ROOT / "notebooks" / notebook.name, notebook)
+    wanted = Lab(labkit.recorded(RUN))
+    at = wanted.default()
+    with serve_page(tmp_path, notebook) as url, page_at(url, ready=f"({CHARTS})().length === 5") as page:
+        _same(page, charts(wanted.answer(at), largest_k=8))
+        page.screenshot(path=ARTEFACTS / "panel-page.png", full_page=True)
+        press(page, "K", "ArrowRight" if at.k < 8 else "ArrowLeft")
+        at = replace(at, k=at.k + (1 if at.k < 8 else -1))
         _same(page, charts(wanted.answer(at), largest_k=8))
 
 
