@@ -4,7 +4,8 @@
 
 Simulated outputs of 500 tokens, every K from 1 on: the median seconds of the exact scan and of the recursion over
 probabilities, for a drafter that is right on 0, 60 and 95 % of the tokens. Compiling is left out (it happens once).
-Wanted: the scan of 1,000,000 tokens for K = 1…16 in ≤ 0.3 s on 2 cores.
+Wanted: the scan of 1,000,000 tokens for K = 1…16 in ≤ 0.3 s on 2 cores. Then everything that a new selection may need:
+200 requests × 500 tokens replayed for K = 1…8, each K predicted with its interval, one table. Wanted: ≤ 20 ms.
 """
 
 from __future__ import annotations
@@ -15,9 +16,15 @@ import time
 from collections.abc import Callable
 
 import numpy as np
+import pandas as pd
 
+from labkit.analysis.cost import CostCell, CostModel, fit_cost
+from labkit.analysis.outlook import Outcome
+from labkit.analysis.prediction import predict, yields
+from labkit.analysis.recommend import Candidate
 from labkit.analysis.replay import replay, replay_expected
 from labkit.analysis.run_lengths import run_lengths_from_drafts
+from labkit.view.outlook_table import outcome_rows
 
 OUTPUT = 500
 
@@ -37,6 +44,31 @@ def main() -> None:
         expected = median_seconds(lambda probs=probs: replay_expected(probs, ks), asked.repeats)
         print(f"{right:4.0%} right, {requests * OUTPUT:,} tokens, K = 1…{asked.k}: "
               f"scan {scan:.3f} s, recursion {expected:.3f} s")  # fmt: skip
+    drafts = (rng.random((200, OUTPUT)) >= 0.6).astype(int)
+    runs, model = [run_lengths_from_drafts(np.zeros(OUTPUT, int), row) for row in drafts], cost_model()
+    answered = median_seconds(lambda: answer(runs, model), 5 * asked.repeats)
+    print(f"replay, prediction and table of 200 × {OUTPUT} tokens, K = 1…8: {1000 * answered:.1f} ms")
+
+
+def cost_model() -> CostModel:
+    def cell(k: int) -> CostCell:
+        return CostCell(drafter="d" if k else None, k=k, batch=1.0, step_seconds=0.03 + 0.002 * k)
+
+    return fit_cost([cell(k) for k in (0, 1, 2, 8)])
+
+
+def answer(runs: list[np.ndarray], model: CostModel) -> pd.DataFrame:
+    """The rows of K = 1…8 from run lengths, one prompt a request."""
+    replayed = replay(runs, range(1, 9))
+    outcomes = []
+    for k, given in zip(replayed.ks, yields(replayed, [str(i) for i in range(len(runs))]), strict=True):
+        made = predict(model, "d", k, 1.0, given)
+        candidate = Candidate(
+            drafter="d", k=k, temperature=0.0, concurrency=1, speedup=made.speedup, measured=False,
+            whole_interval=True, mean_acceptance_length=given.tokens_per_step,
+        )  # fmt: skip
+        outcomes.append(Outcome(candidate=candidate, tokens_per_step=given.tokens_per_step, prediction=made))
+    return outcome_rows(outcomes, {"d": "draft_model"})
 
 
 def median_seconds(work: Callable[[], object], repeats: int) -> float:

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import itertools
 import random
+import sys
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
@@ -126,8 +127,10 @@ class Plan:
             _check_ks(part.k, names)
             for temperature in part.temperatures:
                 Sampling(temperature=temperature, mode=self.sampling)
-        if self.blocks < 1 or any(c < 1 for c in self.concurrencies):
-            raise ConfigError(f"blocks and concurrencies must be ≥ 1; got {self.blocks} and {list(self.concurrencies)}")
+            if any(c < 1 for c in part.concurrencies):
+                raise ConfigError(f"concurrencies must be ≥ 1; got {list(part.concurrencies)}")
+        if self.blocks < 1:
+            raise ConfigError(f"blocks must be ≥ 1; got {self.blocks}")
         if "/" in self.name or not self.name:
             raise ConfigError(f"a plan's name becomes part of a folder's name; got {self.name!r}: leave '/' out")
         if len(set(names)) < len(names):
@@ -171,7 +174,8 @@ class Plan:
         for part in (self, *self.also):
             for spec in [SpecConfig(), *self._drafted(part.k)]:
                 for cell in self._part(part, spec, block):
-                    cells.setdefault((spec.label, cell.sampling.temperature, cell.concurrency), cell)
+                    place = (spec.label, cell.sampling.temperature, cell.concurrency)
+                    cells[place] = max(cells.get(place, cell), cell, key=_prompts_of_a_category)
         return sorted(cells.values(), key=lambda cell: cell.spec.k > 0)
 
     def _drafted(self, ks: Ks) -> list[SpecConfig]:
@@ -199,12 +203,13 @@ class Plan:
     def minimal(self, *, up_to: int = 8, per_category: int = 1) -> Plan:
         """The cheapest cells of one block from which every K up to ``up_to`` of every drafter can be answered: the
         baseline and each drafter at ``up_to``, whose steps replay into every smaller K; and at two smaller K with
-        ``per_category`` prompts of each category, enough to tell what a step costs and how wrong the fit is."""
+        ``per_category`` prompts of each category for every user, enough to tell what a step costs and how wrong the
+        fit is. Cells beyond the grid (``also``) are left out."""
         names = [drafter.name for drafter in self.drafters]
         if not names or up_to < 3:
             raise ConfigError(f"a minimal plan needs a drafter and K up to 3 at least; got {names} and {up_to}")
-        smaller = tuple(sorted({1, max(2, up_to // 3)}))
-        probe = Extra(k=smaller, temperatures=self.temperatures[:1], per_category=per_category)
+        few = min(per_category * max(self.concurrencies), self.workload.per_category or sys.maxsize)
+        probe = Extra(k=(1, max(2, up_to // 2)), temperatures=self.temperatures[:1], per_category=few)
         return replace(self, k=(up_to,), also=(probe,), blocks=1, name=f"{self.name}-minimal")
 
     def confirming(self, spec: SpecConfig, *, blocks: int = 5) -> Plan:
@@ -218,6 +223,10 @@ class Plan:
 
     def plain(self) -> dict[str, Any]:
         return asdict(self)
+
+
+def _prompts_of_a_category(cell: Cell) -> float:
+    return float("inf") if cell.workload.per_category is None else cell.workload.per_category
 
 
 def _check_ks(ks: Ks, names: Sequence[str]) -> None:

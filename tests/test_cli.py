@@ -201,6 +201,7 @@ def test_a_recommendation_is_confirmed_by_a_run_of_its_own(tmp_path, plan_file):
     found = json.loads(labkit("recommend", tmp_path / "run", "--confirm", 2, "--json", **runs)[0])
     assert found["confirmed"]["cell"] == f"{found['choice']['drafter']} K={found['choice']['k']}"
     assert len(found["confirmed"]["speedup"]) == 3
+    assert found["confirmed"]["verdict"] == "faster"
     assert Path(found["confirmed"]["run"]).parent == tmp_path / "runs"
 
 
@@ -210,7 +211,9 @@ def test_recommend_of_a_run_without_drafters_is_off(tmp_path, plan_file):
     plan_file.write_text(yaml.safe_dump(plan))
     labkit("sweep", plan_file, "--out", tmp_path / "run")
     found = json.loads(labkit("recommend", tmp_path / "run", "--json")[0])
-    assert (found["choice"], found["speedup"], found["why"]) == ("off", None, ["Nothing was measured."])
+    assert (found["choice"], found["speedup"], found["why"]) == ("off", None, ["Nothing can be compared."])
+    assert "There is no choice to confirm: off." in labkit("recommend", tmp_path / "run", "--confirm", 2)[0]
+    assert "greater than or equal to 1" in labkit("recommend", tmp_path / "run", "--confirm", 0, code=2)[1]
 
 
 def test_a_minimal_plan_shows_what_it_saves(plan_file):
@@ -218,6 +221,9 @@ def test_a_minimal_plan_shows_what_it_saves(plan_file):
     assert (found["engine_starts"], found["grid"]["engine_starts"]) == (4, 9)
     assert found["max_tokens"] < found["grid"]["max_tokens"] / 2
     assert "Every K measured instead: 9 engine starts" in labkit("sweep", plan_file, "--minimal", "8", "--dry-run")[0]
+    twice = labkit("sweep", plan_file, "--minimal", "8", "--blocks", 2, "--dry-run", "--json")[0]
+    assert json.loads(twice)["engine_starts"] == 8
+    assert "K up to 3 at least" in labkit("sweep", plan_file, "--minimal", "0", code=2)[1]
 
 
 def test_a_sweep_with_failures_is_exit_1_and_names_them(tmp_path, plan_file):

@@ -83,6 +83,9 @@ def test_extra_cells_join_the_engines_they_need_and_bring_their_baseline():
 def test_a_cell_that_two_parts_ask_for_is_measured_once_with_all_prompts():
     asked = plan(blocks=1, also=(Extra(k=(2,), per_category=1), Extra(k=(2, 4))))
     assert sorted(c.id for c in asked.cells()) == sorted(c.id for c in plan(blocks=1).cells())
+    for parts in ((Extra(k=(8,), per_category=1), Extra(k=(8,))), (Extra(k=(8,)), Extra(k=(8,), per_category=1))):
+        found = [c.workload.per_category for c in plan(blocks=1, also=parts).cells() if c.spec.k == 8]
+        assert set(found) == {None}
 
 
 def test_a_minimal_plan_spans_every_k_with_few_prompts_between():
@@ -91,8 +94,15 @@ def test_a_minimal_plan_spans_every_k_with_few_prompts_between():
     few = {(c.spec.name, c.spec.k, c.sampling.temperature) for c in asked.cells() if c.workload.per_category == 1}
     each = ["ngram", "draft-2l"]
     assert full == {("baseline", 0, t) for t in (0.0, 0.8)} | {(d, 8, t) for d in each for t in (0.0, 0.8)}
-    assert few == {(d, k, 0.0) for d in each for k in (1, 2)}
+    assert few == {(d, k, 0.0) for d in each for k in (1, 4)}
     assert asked.blocks == 1
+
+
+def test_a_minimal_plan_for_several_users_keeps_them_all_busy():
+    asked = plan(temperatures=(0.0,), concurrencies=(1, 4)).minimal(up_to=8)
+    assert {c.workload.per_category for c in asked.cells()} == {None, 4}
+    small = plan(temperatures=(0.0,), concurrencies=(4,), workload=WorkloadSpec(per_category=2)).minimal(up_to=8)
+    assert {c.workload.per_category for c in small.cells()} == {2}
 
 
 def test_a_confirmation_is_one_cell_and_its_baseline_in_five_blocks():
@@ -110,6 +120,7 @@ def test_a_confirmation_is_one_cell_and_its_baseline_in_five_blocks():
         (lambda: plan().confirming(plan().specs[0]), "the baseline needs no confirmation"),
         (lambda: plan(also=(Extra(k={"ngrm": (2,)}),)), "'k' names ['ngrm']"),
         (lambda: plan(also=(Extra(k=(0,)),)), "'k' lists K ≥ 1"),
+        (lambda: plan(also=(Extra(k=(1,), concurrencies=(0,)),)), "concurrencies must be ≥ 1; got [0]"),
         (lambda: plan(also=(Extra(k=(1,), temperatures=(3.0,)),)), "temperature must be in [0, 2]"),
     ],
 )

@@ -7,6 +7,7 @@ drawn. Every interval is the percentile interval of Efron and Tibshirani (1993),
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 
 import numpy as np
 
@@ -28,9 +29,12 @@ class Interval:
     high: float
 
 
+@lru_cache(maxsize=16)  # drawing takes longer than all that is done with the weights
 def draw_weights(units: int, *, replicates: int = REPLICATES, seed: int = 0) -> np.ndarray:
-    """Multinomial weights [replicates, units]; each row sums to ``units``."""
-    return np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), size=replicates).astype(float)
+    """Multinomial weights [replicates, units]; each row sums to ``units``. Read-only: the next caller gets the same."""
+    drawn = np.random.default_rng(seed).multinomial(units, np.full(units, 1 / units), size=replicates).astype(float)
+    drawn.flags.writeable = False
+    return drawn
 
 
 def interval_of(mid: float, replicates: np.ndarray, *, units: int, confidence: float) -> Interval:

@@ -33,6 +33,8 @@ __all__ = ["CostCell", "CostModel", "LeftOut", "fit_cost", "SAME_BATCH", "REACH"
 SAME_BATCH = 1.25
 #: A batch counts as measured up to this factor beyond the smallest and the largest.
 REACH = 1.1
+#: So many errors of a drafter's own cells are enough to know the fit's error by.
+ENOUGH = 3
 #: Directions in which cells differ less than this (of their largest difference) are not told apart.
 RESOLUTION = 1e-3
 
@@ -89,11 +91,13 @@ class CostModel:
         return _step_seconds(self.coefficients, asked)
 
     def errors(self, drafter: str) -> list[float]:
-        """Leave-one-cell-out errors of the cells of ``drafter``."""
-        return [row.error for row in self.left_out if row.cell.drafter == drafter]
+        """Leave-one-cell-out errors that tell how wrong the fit is for ``drafter``: of its own cells, and of all
+        drafters' where its own are fewer than ENOUGH; none where no cell of its own can be spared."""
+        own = [row.error for row in self.left_out if row.cell.drafter == drafter]
+        return own if not own or len(own) >= ENOUGH else [row.error for row in self.left_out]
 
     def error(self, drafter: str) -> float | None:
-        """Their root mean square; None where no cell of ``drafter`` can be spared."""
+        """Their root mean square; None where there is none."""
         errors = self.errors(drafter)
         return math.sqrt(sum(error**2 for error in errors) / len(errors)) if errors else None
 

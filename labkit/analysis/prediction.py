@@ -3,8 +3,9 @@
     TPOT(K) = (f·t(B, K) + (1 − f)·t(B, 0)) / tokens per step        speedup = t(B, 0) / TPOT(K)
 
 f is the share of decode steps with a draft. The interval holds two errors: requests are resampled, which moves
-tokens per step and f together; and the fit is as wrong as it was on cells left out of it, a factor exp(σ·z) with σ
-the root mean square of those errors and z standard normal.
+tokens per step and f together; and the fit is as wrong as it was on cells left out of it, a factor exp(σ·t) with σ
+the root mean square of those errors and t of Student's distribution with as many degrees of freedom as there are
+errors: σ is not well known from a few.
 
 *Conventions*: seconds; B is the mean running batch, the same with and without speculation.
 """
@@ -22,6 +23,9 @@ from labkit.analysis.replay_figures import Replay, prompt_weights
 from labkit.errors import ConfigError
 
 __all__ = ["Yield", "Prediction", "predict", "yields"]
+
+#: Student's tails with few degrees of freedom leave the range of floats; no quantile in use lies beyond this.
+_WILD = 20.0
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -70,8 +74,9 @@ def predict(
     mid = _tpot(plain, drafted, given.tokens_per_step, given.drafted_share)
     shares = np.asarray(given.drafted_share_replicates, dtype=float)
     sampled = _tpot(plain, drafted, np.asarray(given.tokens_per_step_replicates, dtype=float), shares)
-    noise = np.random.default_rng([seed, 1]).standard_normal(sampled.size)  # no stream that drew the requests
-    replicates = sampled * np.exp((error or 0.0) * noise)
+    spared = len(model.errors(drafter))
+    noise = np.random.default_rng([seed, 1]).standard_t(max(spared, 1), sampled.size)  # no stream that drew requests
+    replicates = sampled * np.exp(np.clip((error or 0.0) * noise, -_WILD, _WILD))
     return Prediction(
         drafter=drafter,
         k=k,
@@ -79,7 +84,7 @@ def predict(
         tpot=interval_of(mid, replicates, units=given.units, confidence=confidence),
         speedup=interval_of(plain / mid, plain / replicates, units=given.units, confidence=confidence),
         fit_error=error,
-        spared=len(model.errors(drafter)),
+        spared=spared,
         caution=_caution(model, drafter),
     )
 

@@ -24,7 +24,7 @@ from typing import Any
 from labkit.analysis.bootstrap import Interval
 from labkit.errors import ConfigError
 
-__all__ = ["Candidate", "Recommendation", "recommend", "recommend_by_load", "TIE", "SUSPICIOUS"]
+__all__ = ["Candidate", "Recommendation", "barred", "recommend", "recommend_by_load", "TIE", "SUSPICIOUS"]
 
 #: Lower bounds within this share of the best count as equal.
 TIE = 0.01
@@ -44,7 +44,9 @@ _INCOMPLETE = "there is no error estimate of its prediction, so its interval is 
 @dataclass(frozen=True, kw_only=True)
 class Candidate:
     """A speedup, measured or predicted. ``whole_interval``: the interval holds every error it should; a prediction
-    without an error estimate of the fit has none such. ``flags`` are those of the cell and of its baseline."""
+    without an error estimate of the fit has none such. ``flags`` are those of the cell and of its baseline.
+    ``prompts``: how many were resampled; ``one_launch``: engines were not started often enough to resample launches
+    too; ``approximate``: predicted from the steps of another K of a drafter whose drafts depend on K."""
 
     drafter: str
     k: int
@@ -55,6 +57,9 @@ class Candidate:
     whole_interval: bool = True
     mean_acceptance_length: float | None = None
     flags: tuple[str, ...] = ()
+    prompts: int | None = None
+    one_launch: bool = False
+    approximate: bool = False
 
     @property
     def label(self) -> str:
@@ -87,18 +92,18 @@ def recommend(candidates: Sequence[Candidate]) -> Recommendation:
     loads = sorted({(c.temperature, c.concurrency) for c in candidates})
     if len(loads) > 1:
         raise ConfigError(f"candidates of one temperature and concurrency can be compared; got {loads}")
-    whole = any(c.whole_interval and not _barred(c) for c in candidates)
-    reasons = [(c, _barred(c) or (_INCOMPLETE if whole and not c.whole_interval else None)) for c in candidates]
+    whole = any(c.whole_interval and not barred(c) for c in candidates)
+    reasons = [(c, barred(c) or (_INCOMPLETE if whole and not c.whole_interval else None)) for c in candidates]
     left_out = tuple(f"{c.label} is left out: {reason}." for c, reason in reasons if reason)
     usable = [c for c, reason in reasons if not reason]
     if not usable:
-        first = "Nothing that was measured may be recommended." if candidates else "Nothing was measured."
+        first = "Nothing that was measured may be recommended." if candidates else "Nothing can be compared."
         return Recommendation(verdict="no evidence", choice=None, speedup=None, why=(first, *left_out))
     best = max(usable, key=lambda c: (c.speedup.low, -c.k))
     chosen = min((c for c in usable if _ties(c, best)), key=lambda c: (c.k, -c.speedup.low))
     verdict = _verdict(chosen, usable)
     off = verdict == "slower" or (verdict == "not proven" and chosen.speedup.mid <= 1)
-    said = _off(chosen, verdict) if off else (*_on(chosen, best, verdict), *_edges(chosen, best, usable))
+    said = _off(chosen, verdict) if off else (*_on(chosen, best, verdict), *_edges(chosen, best, candidates))
     why = (*said, *_doubts(chosen, off), *left_out)
     return Recommendation(verdict=verdict, choice=None if off else chosen, speedup=chosen.speedup, why=why)
 
@@ -111,7 +116,7 @@ def recommend_by_load(candidates: Sequence[Candidate]) -> dict[tuple[float, int]
     return {load: recommend(loads[load]) for load in sorted(loads)}
 
 
-def _barred(c: Candidate) -> str | None:
+def barred(c: Candidate) -> str | None:
     """Why ``c`` must not be recommended; None where it may."""
     for flag, reason in BARRED.items():
         if flag in c.flags:
@@ -120,7 +125,7 @@ def _barred(c: Candidate) -> str | None:
     if length is not None and length >= c.k + SUSPICIOUS:
         return f"an acceptance length of {length:.2f} of at most {c.k + 1} is suspicious (do its prompts repeat?)"
     if any(map(isnan, (c.speedup.low, c.speedup.mid, c.speedup.high))):
-        return "its speedup has no interval; measure more prompts"
+        return "its speedup has no interval: too few prompts count, and looping outputs do not; measure more prompts"
     return None
 
 
@@ -157,12 +162,12 @@ def _off(chosen: Candidate, verdict: str) -> list[str]:
     return said
 
 
-def _edges(chosen: Candidate, best: Candidate, usable: Sequence[Candidate]) -> list[str]:
+def _edges(chosen: Candidate, best: Candidate, tried: Sequence[Candidate]) -> list[str]:
     """Whether a K beyond those tried might be better."""
     said = []
-    if best.k == max(c.k for c in usable if c.drafter == best.drafter):
+    if best.k == max(c.k for c in tried if c.drafter == best.drafter):
         said.append(f"K = {best.k} is the largest K tried with {best.drafter}; a larger one may be faster still.")
-    if chosen.k == min(c.k for c in usable if c.drafter == chosen.drafter) and chosen.k > 1:
+    if chosen.k == min(c.k for c in tried if c.drafter == chosen.drafter) and chosen.k > 1:
         said.append(f"K = {chosen.k} is the smallest K tried with {chosen.drafter}; a smaller one may do as well.")
     return said
 
@@ -170,6 +175,10 @@ def _edges(chosen: Candidate, best: Candidate, usable: Sequence[Candidate]) -> l
 def _doubts(c: Candidate, off: bool) -> list[str]:
     before = "" if off else ": measure it before you switch it on"
     said = [] if c.measured else [f"{c.label} was predicted, not measured{before}."]
+    if c.approximate:
+        said.append("The prediction is approximate: it cuts the steps of a larger K short.")
+    if c.prompts is not None:
+        said.append(f"It rests on {c.prompts} prompts{' and this launch only' if c.one_launch else ''}.")
     if not c.whole_interval:
         said.append("Not proven: its interval holds the sampling error only, there is no error estimate of the fit.")
     return said + ([f"{c.label} carries flags: {', '.join(c.flags)}."] if c.flags else [])

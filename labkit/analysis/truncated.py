@@ -2,7 +2,8 @@
 
 A step that accepted a drafts with K would have accepted min(a, k) with k ≤ K. Where the next step begins moves, so
 what comes out for k < K is approximate: it takes steps begun at other positions to be like those that were seen. At
-k = K it is the run itself.
+k = K it is the run itself. The last step of an output may have accepted beyond its end, which counts as accepted and
+as no position.
 """
 
 from __future__ import annotations
@@ -20,11 +21,13 @@ __all__ = ["Steps", "truncated"]
 
 
 class Steps(NamedTuple):
-    """Of one output with ``positions`` after the first token: accepted and drafted tokens of its drafted steps."""
+    """Of one output with ``positions`` after the first token: accepted and drafted tokens of its drafted steps, and
+    how many others there were."""
 
     accepted: Sequence[int]
     drafted: Sequence[int]
     positions: int
+    undrafted: int = 0
 
 
 def truncated(outputs: Sequence[Steps], ks: Sequence[int], *, k: int) -> Replay:
@@ -43,14 +46,23 @@ def truncated(outputs: Sequence[Steps], ks: Sequence[int], *, k: int) -> Replay:
     per_pos, reached = np.zeros((*shape, ks[-1])), np.zeros((*shape, ks[-1]))
     for r, output in enumerate(outputs):
         a, d = np.asarray(output.accepted, int), np.asarray(output.drafted, int)
-        undrafted = max(0, output.positions - int((a + 1).sum()))
+        inside = _inside(a, output)
         for j, cut in enumerate(ks):
             accepted, proposed = np.minimum(a, cut), np.minimum(d, cut)
-            covered = undrafted + int((accepted + 1).sum())
+            covered = output.undrafted + int((np.minimum(inside, cut) + 1).sum())
             scale = output.positions / covered if covered else 0.0  # the output is as long whatever K is
-            steps[r, j], drafts[r, j] = scale * (len(a) + undrafted), scale * proposed.sum()
+            steps[r, j], drafts[r, j] = scale * (len(a) + output.undrafted), scale * proposed.sum()
             depth = np.arange(1, cut + 1)[:, None]
             per_pos[r, j, :cut] = scale * (accepted >= depth).sum(axis=1)
             reached[r, j, :cut] = scale * ((accepted >= depth - 1) & (proposed >= depth)).sum(axis=1)
     positions = np.array([output.positions for output in outputs])
     return Replay(ks=ks, positions=positions, steps=steps, draft_tokens=drafts, per_pos=per_pos, reached=reached)
+
+
+def _inside(accepted: np.ndarray, output: Steps) -> np.ndarray:
+    """``accepted`` without what the last step accepted beyond the output's end."""
+    beyond = output.undrafted + int((accepted + 1).sum()) - output.positions
+    inside = accepted.copy()
+    if inside.size:
+        inside[-1] -= min(max(beyond, 0), inside[-1])
+    return inside

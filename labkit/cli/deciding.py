@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labkit.cli.output import Json, print_json
-from labkit.errors import ConfigError
+from labkit.errors import ConfigError, LabError
 
 if TYPE_CHECKING:
     from labkit.analysis.outlook import Outlook
@@ -18,6 +18,13 @@ if TYPE_CHECKING:
 
 __all__ = ["recommend", "score"]
 
+#: What the verdict of a confirming run means.
+_CONFIRMED = {
+    "faster": "confirmed, it is faster",
+    "not proven": "not confirmed, the interval covers 1",
+    "slower": "refuted, it is slower",
+    "no evidence": "not confirmed",
+}
 Folder = Annotated[Path, typer.Argument(metavar="RUN", help="A run folder, or 'latest'.")]
 
 
@@ -37,7 +44,7 @@ def recommend(
     up_to: Annotated[int, typer.Option(metavar="K", help="Predict K up to this.")] = 8,
     measured: Annotated[bool, typer.Option("--measured", help="Leave predictions out.")] = False,
     confirm: Annotated[
-        int | None, typer.Option(metavar="BLOCKS", help="Then measure the first choice in so many blocks.")
+        int | None, typer.Option(metavar="BLOCKS", min=1, help="Then measure the first choice in so many blocks.")
     ] = None,
     as_json: Json = False,
 ) -> None:
@@ -57,20 +64,28 @@ def recommend(
     if loads and not wanted:
         known = "; ".join(f"T = {t:g} with {c} users" for t, c in loads)
         raise ConfigError(f"nothing was measured at that load; {opened.folder} has {known}")
+    if not as_json:
+        _print(wanted, found)
     chosen = next(((load, made.choice) for load, made in wanted.items() if made.choice), None)
-    confirmed = _confirmed(opened, *chosen, blocks=confirm) if confirm and chosen else None
+    try:
+        confirmed = _confirmed(opened, *chosen, blocks=confirm) if confirm and chosen else None
+    except LabError as error:
+        if as_json:
+            print_json(_plain(wanted, found) | {"confirmed": {"error": str(error)}})
+        raise
     if as_json:
         print_json(_plain(wanted, found) | ({"confirmed": confirmed} if confirmed else {}))
-        return
-    _print(wanted, found)
-    if confirmed:
-        low, mid, high = confirmed["speedup"]
-        print(f"Confirmed in {confirmed['run']}: {confirmed['cell']} gives {mid:.2f}× ({low:.2f} to {high:.2f}).")
+    elif confirmed:
+        print(f"{confirmed['cell']} in {confirmed['run']}: {_CONFIRMED[confirmed['verdict']]}.")
+        print(*(f"  {line}" for line in confirmed["why"]), sep="\n")
+    elif confirm:
+        print("There is no choice to confirm: off.")
 
 
 def _confirmed(run: Run, load: tuple[float, int], choice: Candidate, *, blocks: int) -> dict[str, Any]:
     """The choice measured against the baseline in interleaved blocks, in a run folder of its own."""
     from labkit.analysis.outlook import measured_outcomes
+    from labkit.analysis.recommend import recommend as decide
     from labkit.config import SpecConfig
     from labkit.measure.progress import each_cell
     from labkit.measure.sweep import sweep
@@ -80,9 +95,8 @@ def _confirmed(run: Run, load: tuple[float, int], choice: Candidate, *, blocks: 
     plan = plan.confirming(SpecConfig(drafter=drafter, k=choice.k), blocks=blocks)
     done = sweep(plan, progress=each_cell(lambda line: print(line, file=sys.stderr)))
     done.check()
-    (outcome,) = measured_outcomes(done.measurements())
-    found = outcome.candidate.speedup
-    return {"run": str(done.folder), "cell": choice.label, "speedup": [found.low, found.mid, found.high]}
+    made = decide([outcome.candidate for outcome in measured_outcomes(done.measurements())])
+    return {"run": str(done.folder), "cell": choice.label} | made.plain()
 
 
 def _plain(loads: dict[tuple[float, int], Recommendation], found: Outlook) -> dict:

@@ -84,13 +84,14 @@ def sweep(
     from labkit.plan import load_plan
     from labkit.store import Run, latest_run
 
-    grid = load_plan(plan).with_(blocks=blocks)
-    asked = grid.minimal(up_to=minimal) if minimal else grid
+    grid = load_plan(plan)
+    asked = (grid if minimal is None else grid.minimal(up_to=minimal)).with_(blocks=blocks)
     if dry_run:
         begun = latest_run(plan=asked) if resume else None
         todo = sweeping.dry_run(asked, run=Run.open(out) if out and resume else begun)
         if minimal:
-            full = sweeping.dry_run(replace(grid, k=tuple(range(1, minimal + 1)), also=(), blocks=1))
+            every = replace(grid, k=tuple(range(1, minimal + 1)), also=(), blocks=asked.blocks)
+            full = sweeping.dry_run(every)
             todo |= {"grid": {"engine_starts": full["engine_starts"], "max_tokens": full["max_tokens"]}}
         print_json(todo) if as_json else _print_dry_run(todo)
         return

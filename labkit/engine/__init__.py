@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import Path
+from threading import Event
 
 from labkit.config import EngineConfig, SpecConfig
 from labkit.engine.base import Engine, EngineInfo
@@ -30,8 +31,9 @@ def check(config: EngineConfig, specs: Sequence[SpecConfig]) -> None:
             raise ConfigError(f"no URL for {spec.label!r} under 'urls'; given: {', '.join(config.urls)}")
 
 
-def launch(config: EngineConfig, spec: SpecConfig, *, log_path: Path) -> Engine:
-    """Start (or attach to) the engine that serves ``spec``, ready for requests.
+def launch(config: EngineConfig, spec: SpecConfig, *, log_path: Path, stop: Event | None = None) -> Engine:
+    """Start (or attach to) the engine that serves ``spec``, ready for requests. ``stop``, once set by another
+    thread, ends the waiting for it with an EngineError.
 
     Raises:
         ConfigError, EngineError: as the engine's own class says.
@@ -44,7 +46,7 @@ def launch(config: EngineConfig, spec: SpecConfig, *, log_path: Path) -> Engine:
     if config.kind == "simulated":
         from labkit.engine.simulated import start_simulated
 
-        return start_simulated(config, spec, log_path=log_path)
+        return start_simulated(config, spec, log_path=log_path, stop=stop)
     from labkit.engine.server import start_vllm
 
-    return start_vllm(config, spec, log_path=log_path)
+    return start_vllm(config, spec, log_path=log_path, stop=stop)

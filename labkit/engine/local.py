@@ -6,6 +6,7 @@ import re
 import time
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from threading import Event
 
 import httpx
 import psutil
@@ -29,8 +30,8 @@ class LocalServer:
     when it raises.
 
     Raises:
-        EngineError: the process ended, was not ready in ``timeout`` seconds, another server answers on
-            the port, or it runs another K; carries the last meaningful log lines.
+        EngineError: the process ended, was not ready in ``timeout`` seconds or before ``stop`` was set, another
+            server answers on the port, or it runs another K; carries the last meaningful log lines.
     """
 
     def __init__(
@@ -44,11 +45,12 @@ class LocalServer:
         env: Mapping[str, str],
         log_path: Path,
         timeout: float,
+        stop: Event | None = None,
     ) -> None:
         self._port, self.url = port, f"http://127.0.0.1:{port}"
         self._process = ServerProcess(argv, env=env, log_path=log_path)
         try:
-            facts = _wait_ready(self._process, port, spec, timeout=timeout)
+            facts = _wait_ready(self._process, port, spec, timeout=timeout, stop=stop or Event())
             self.info = _info(self._process, facts, kind=kind, device=device, spec=spec, argv=argv)
             self._core = _long_lived(self._process.members())
         except BaseException:
@@ -79,7 +81,7 @@ def _long_lived(members: Sequence[psutil.Process]) -> set[int]:
     return {member.pid for member in members if time.time() - member.create_time() > LONG_LIVED_SECONDS}
 
 
-def _wait_ready(process: ServerProcess, port: int, spec: SpecConfig, *, timeout: float) -> Probe:
+def _wait_ready(process: ServerProcess, port: int, spec: SpecConfig, *, timeout: float, stop: Event) -> Probe:
     """Wait until our process, and no stale server, answers on ``port`` with the K that was asked for."""
     deadline = time.monotonic() + timeout
     while True:
@@ -88,6 +90,8 @@ def _wait_ready(process: ServerProcess, port: int, spec: SpecConfig, *, timeout:
                 f"the engine for {spec.label} ended before it was ready:\n{process.last_words()}\n"
                 f"(log: {process.log_path})"
             )
+        if stop.is_set():
+            raise EngineError(f"the start of the engine for {spec.label} was given up")
         if time.monotonic() > deadline:
             raise EngineError(
                 f"the engine for {spec.label} was not ready after {timeout:.0f} s; raise 'start_timeout' or read "

@@ -13,6 +13,7 @@ import os
 import shutil
 import sys
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from labkit.config import EngineConfig, SpecConfig
@@ -71,8 +72,8 @@ def _openmp_library() -> str | None:
     return str(library) if library.exists() else None
 
 
-def start_vllm(config: EngineConfig, spec: SpecConfig, *, log_path: Path) -> LocalServer:
-    """Start a vLLM server and wait until it is ready.
+def start_vllm(config: EngineConfig, spec: SpecConfig, *, log_path: Path, stop: Event | None = None) -> LocalServer:
+    """Start a vLLM server and wait until it is ready, or until ``stop`` is set.
 
     Raises:
         ConfigError: vLLM is not installed, a model folder is missing, the wanted port is taken.
@@ -93,6 +94,7 @@ def start_vllm(config: EngineConfig, spec: SpecConfig, *, log_path: Path) -> Loc
         env=server_env(config, target),
         log_path=log_path,
         timeout=config.start_timeout,
+        stop=stop,
     )
 
 

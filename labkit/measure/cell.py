@@ -12,7 +12,9 @@ import os
 import statistics
 import time
 import uuid
+from collections.abc import Callable, Coroutine
 from dataclasses import replace
+from threading import Event
 
 import httpx
 
@@ -43,24 +45,40 @@ BUSY_CORES = 0.1
 
 
 def measure_cell(
-    engine: Engine, cell: Cell, workload: Workload, *, salt: bool = True, warm: bool = True
-) -> Measurement:
-    """Measure ``cell`` on a ready engine. Blocks; works where an event loop runs already.
+    engine: Engine, cell: Cell, workload: Workload, *, salt: bool = True, warm: bool = True,
+    stop: Event | None = None, seen: Callable[[RequestRecord], None] = lambda record: None,
+) -> Measurement:  # fmt: skip
+    """Measure ``cell`` on a ready engine. Blocks; works where an event loop runs already. ``stop``, once set by
+    another thread, breaks it off; ``seen`` is called with every record as it is complete, warm-up left out.
 
     Raises:
-        MeasurementError: no request succeeded, the engine died, or its metrics page vanished; carries the
-            server's words.
+        MeasurementError: no request succeeded, the engine died, its metrics page vanished, or ``stop`` was set;
+            carries the server's words.
     """
-    return run_sync(_measure(engine, cell, workload, salt=salt, warm=warm))
+    work = _measure(engine, cell, workload, salt=salt, warm=warm, seen=seen)
+    return run_sync(_until(stop, work) if stop else work)
 
 
-async def _measure(engine: Engine, cell: Cell, workload: Workload, *, salt: bool, warm: bool) -> Measurement:
+async def _until(stop: Event, work: Coroutine[None, None, Measurement]) -> Measurement:
+    """``work``, its requests dropped when ``stop`` is set."""
+    task = asyncio.create_task(work)
+    while not task.done():
+        await asyncio.wait([task], timeout=0.1)
+        if stop.is_set() and task.cancel():
+            await asyncio.wait([task])
+            raise MeasurementError("the measurement was broken off")
+    return task.result()
+
+
+async def _measure(
+    engine: Engine, cell: Cell, workload: Workload, *, salt: bool, warm: bool, seen: Callable[[RequestRecord], None]
+) -> Measurement:
     model, started_at = engine.info.model, time.time()
     async with Client(engine.url, model, api_key=api_key()) as client:
         settled = not warm or await _warm(client, cell, workload)
         before = await _quiet_counters(engine)
         load, start = MachineLoad(engine.info.pids), time.perf_counter()
-        records = await _send(client, cell, workload, salt=uuid.uuid4().hex if salt else None)
+        records = await _send(client, cell, workload, salt=uuid.uuid4().hex if salt else None, seen=seen)
         wall, others = time.perf_counter() - start, load.others()
     if all(record.error for record in records):
         raise MeasurementError(_cause(engine, records))
@@ -86,7 +104,10 @@ async def _measure(engine: Engine, cell: Cell, workload: Workload, *, salt: bool
     )
 
 
-async def _send(client: Client, cell: Cell, workload: Workload, *, salt: str | None) -> list[RequestRecord]:
+async def _send(
+    client: Client, cell: Cell, workload: Workload, *, salt: str | None,
+    seen: Callable[[RequestRecord], None] = lambda record: None,
+) -> list[RequestRecord]:  # fmt: skip
     """All conversations, at most ``cell.concurrency`` at once, in the workload's order."""
     gate, epoch = asyncio.Semaphore(cell.concurrency), time.perf_counter()
 
@@ -106,6 +127,7 @@ async def _send(client: Client, cell: Cell, workload: Workload, *, salt: str | N
                     epoch=epoch,
                 )
                 records.append(record)
+                seen(record)
                 if record.error:
                     break
             return records
@@ -162,6 +184,8 @@ def _judge(
         )
     if workload.synthetic:
         found.append(Flag(name="synthetic", reason="prompts are random tokens"))
+    if cell.spec.drafter and cell.spec.drafter.options.get("rejection_sample_method") == "synthetic":
+        found.append(Flag(name="synthetic", reason="the engine was told how many drafts to accept"))
     return [flag for flag in found if flag]
 
 

@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 
-from labkit.config import Drafter, EngineConfig, SpecConfig
+from labkit.config import Drafter, EngineConfig, SpecConfig, digest
 from labkit.drafters.demo import locate
 from labkit.engine import launch
 from labkit.errors import ConfigError
@@ -22,6 +23,8 @@ __all__ = ["can_be_scored", "read_scores", "score_run"]
 
 #: vLLM's defaults of ``ngram`` where neither bound is given.
 _LOOKUP = 5
+#: The longest context of a server elsewhere is not known.
+_NO_LIMIT = 2**31 - 1
 
 
 def can_be_scored(drafter: Drafter) -> bool:
@@ -58,7 +61,10 @@ def read_scores(run: Run) -> dict[tuple[str, float], list[Trace]]:
 
 
 def _path(run: Run, drafter: str, temperature: float) -> Path:
-    return run.folder / "scores" / f"{re.sub(r'[^A-Za-z0-9._-]', '-', drafter)}-T{temperature:g}.jsonl"
+    name = re.sub(r"[^A-Za-z0-9._-]", "-", drafter)
+    if name != drafter:  # others may become the same text
+        name += f"-{digest(drafter)}"
+    return run.folder / "scores" / f"{name}-T{temperature:g}.jsonl"
 
 
 def _outputs(run: Run) -> list[tuple[float, tuple[RequestRecord, ...]]]:
@@ -74,11 +80,9 @@ def _scored(run: Run, drafter: Drafter, todo: list) -> Iterable[tuple[float, lis
     if drafter.method == "ngram":
         low, high = drafter.options.get("prompt_lookup_min"), drafter.options.get("prompt_lookup_max")
         low, high = low or high or _LOOKUP, high or low or _LOOKUP
+        limit = _NO_LIMIT if run.plan.engine.kind == "remote" else run.plan.engine.max_model_len
         for temperature, records in todo:
-            yield (
-                temperature,
-                score_with_lookup(records, shortest=low, longest=high, max_model_len=run.plan.engine.max_model_len),
-            )
+            yield temperature, score_with_lookup(records, shortest=low, longest=high, max_model_len=limit)
         return
     sampled = drafter.options.get("draft_sample_method") == "probabilistic"
     for temperature, records in todo:
@@ -87,7 +91,13 @@ def _scored(run: Run, drafter: Drafter, todo: list) -> Iterable[tuple[float, lis
             yield temperature, score_with_logits(records, target=target, draft=draft, temperature=temperature)
     greedy = [(t, records) for t, records in todo if not (sampled and t > 0)]
     if greedy:
-        config = EngineConfig(target=drafter.model, max_model_len=run.plan.engine.max_model_len + 1)
-        with launch(config, SpecConfig(), log_path=run.log_path(f"score {drafter.name}")) as engine:
+        log = run.log_path(f"score {drafter.name}")
+        with launch(_alone(run, drafter, greedy), SpecConfig(), log_path=log) as engine:
             for temperature, records in greedy:
                 yield temperature, score_with_server(engine, records)
+
+
+def _alone(run: Run, drafter: Drafter, todo: list) -> EngineConfig:
+    """The run's engine with the draft for its target, no longer than the texts and the token it must generate."""
+    longest = max(len(r.prompt_token_ids or ()) + len(r.output_token_ids or ()) for _, rs in todo for r in rs)
+    return replace(run.plan.engine, kind="vllm", target=drafter.model, port=None, urls={}, max_model_len=longest + 1)

@@ -53,12 +53,15 @@ class Board(anywidget.AnyWidget):
       async function draw() {
         if (busy) { again = true; return; }
         busy = true;
-        const {charts, card: html} = model.get("state");
+        const {charts, card: html} = model.get("state"), open = card.querySelector("details")?.open;
         card.innerHTML = html;
+        if (open && card.querySelector("details")) card.querySelector("details").open = true;
         while (grid.children.length < charts.length) grid.append(document.createElement("div"));
         while (grid.children.length > charts.length) grid.lastChild.remove();
-        await Promise.all(charts.map(({data, layout}, i) => Plotly.react(
+        const drawn = await Promise.allSettled(charts.map(({data, layout}, i) => Plotly.react(
           grid.children[i], data, {...themed(layout), autosize: true}, {displayModeBar: false, responsive: true})));
+        for (const {reason} of drawn) if (reason) card.append(Object.assign(
+          document.createElement("p"), {className: "labkit-missing", textContent: String(reason)}));
         el.dataset.drawn = String(Number(el.dataset.drawn || 0) + 1);
         busy = false;
         if (again) { again = false; draw(); }

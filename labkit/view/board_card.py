@@ -7,45 +7,67 @@ import shlex
 from html import escape
 from math import isnan
 
-from labkit.config import SpecConfig
+from labkit.config import EngineConfig, SpecConfig
+from labkit.view.frames import Row
 from labkit.view.lab import Answer
 from labkit.view.words import word
 
 __all__ = ["card_html", "launch_line"]
 
 
-def card_html(answer: Answer, target: str, spec: SpecConfig, language: str = "en") -> str:
+def card_html(answer: Answer, engine: EngineConfig, spec: SpecConfig, language: str = "en") -> str:
     """Verdict, interval, n, the prediction's error; tok/s and the time for 1,000 characters against the baseline;
     what is missing. Escaped."""
-    missing = "".join(f"<p class='labkit-missing'>{escape(line)}</p>" for line in answer.missing)
+    notes = [answer.chosen["note"]] if answer.chosen and answer.chosen["note"] else []
+    missing = "".join(f"<p class='labkit-missing'>{escape(line)}</p>" for line in (*notes, *answer.missing))
     why = answer.recommendation.why if answer.recommendation else ()
     reasons = "".join(f"<li>{escape(line)}</li>" for line in why)
     return (
-        f"<h3>{escape(headline(answer))}</h3>{_table(answer, language)}{missing}"
-        f"<p><code>{escape(launch_line(target, spec))}</code></p>"
-        f"<details><summary>{escape(word('why', language))}: {escape(_recommended(answer))}</summary>"
+        f"<h3>{escape(headline(answer, language))}</h3>{_table(answer, language)}{missing}"
+        f"<p><code>{escape(launch_line(engine, spec))}</code></p>{_names(engine, spec, language)}"
+        f"<details><summary>{escape(word('why', language))}: {escape(_recommended(answer, language))}</summary>"
         f"<ul>{reasons}</ul></details>"
     )
 
 
-def headline(answer: Answer) -> str:
+def headline(answer: Answer, language: str = "en") -> str:
     """The selected setting in one sentence, with its interval, n and where the figure comes from."""
     chosen, row = answer.selection, answer.chosen
-    where = f"{chosen.drafter} K={chosen.k}, T = {chosen.temperature:g}, {chosen.concurrency} user(s)"
+    users = word("{n} user" if chosen.concurrency == 1 else "{n} users", language).format(n=chosen.concurrency)
+    where = f"{chosen.drafter} K={chosen.k}, T = {chosen.temperature:g}, {users}"
     if not row or isnan(row["speedup"]):
-        return f"{where}: not known"
-    bounds = "no interval" if isnan(row["low"]) else f"[{row['low']:.2f}, {row['high']:.2f}]"
-    error = f", fit off by {row['fit_error']:.1%}" if row["kind"] == "predicted" and row["fit_error"] >= 0 else ""
-    sure = "faster" if row["low"] > 1 else "slower" if row["high"] < 1 else "not proven"
-    n = f"n = {answer.prompts} prompts"
-    return f"{where}: {row['speedup']:.2f}× {bounds}, {sure} ({row['kind']}{error}; {n})"
+        return f"{where}: {word('not known', language)}"
+    bounds = word("no interval", language) if isnan(row["low"]) else f"[{row['low']:.2f}, {row['high']:.2f}]"
+    rests = [word(row["kind"], language)]
+    if row["kind"] == "predicted" and row["fit_error"] >= 0:
+        rests.append(word("fit off by {e}", language).format(e=f"{row['fit_error']:.1%}"))
+    rests.append(word("n = {n} prompts", language).format(n=row["prompts"]))
+    return f"{where}: {row['speedup']:.2f}× {bounds}, {word(_sure(row), language)} ({'; '.join(rests)})"
 
 
-def launch_line(target: str, spec: SpecConfig) -> str:
-    """The ``vllm serve`` command of ``spec``."""
+def launch_line(engine: EngineConfig, spec: SpecConfig) -> str:
+    """The ``vllm serve`` command of ``spec`` on the run's engine."""
     config = spec.for_vllm()
-    speculative = ["--speculative-config", json.dumps(config)] if config else []
-    return shlex.join(["vllm", "serve", target, *speculative])
+    speculative = ["--speculative-config", json.dumps(config, ensure_ascii=False)] if config else []
+    length = ["--max-model-len", str(engine.max_model_len)]
+    return shlex.join(["vllm", "serve", engine.target, *length, *engine.args, *speculative])
+
+
+def _sure(row: Row) -> str:
+    """Nothing is proven by an interval that lacks the error of the prediction."""
+    whole = row["kind"] != "predicted" or row["fit_error"] >= 0
+    if whole and row["low"] > 1:
+        return "faster"
+    return "slower" if whole and row["high"] < 1 else "not proven"
+
+
+def _names(engine: EngineConfig, spec: SpecConfig, language: str) -> str:
+    """What labkit's own names stand for."""
+    draft = (spec.drafter and spec.drafter.model) or ""
+    if not any(name.split("/")[0] == "demo" for name in (engine.target, draft)):
+        return ""
+    said = word("demo names stand for folders: labkit models demo makes and names them", language)
+    return f"<p><small>{escape(said)}</small></p>"
 
 
 def _table(answer: Answer, language: str) -> str:
@@ -55,7 +77,7 @@ def _table(answer: Answer, language: str) -> str:
     if answer.chosen and answer.chosen["speedup"] > 0:
         rows.append((f"{answer.selection.drafter} K={answer.selection.k}", base / answer.chosen["speedup"]))
     per_text = 1000 / answer.chars_per_token if answer.chars_per_token > 0 else float("nan")
-    heads = [word(name, language) for name in ("setting", "TPOT (ms)", "tok/s", "1,000 characters", "gain")]
+    heads = [word(name, language) for name in ("setting", "TPOT (ms)", "tok/s per user", "1,000 characters", "gain")]
     head = "".join(f"<th>{escape(name)}</th>" for name in heads)
     body = "".join(
         f"<tr><td>{escape(name)}</td><td>{tpot:.1f}</td><td>{1000 / tpot:.1f}</td>"
@@ -66,8 +88,8 @@ def _table(answer: Answer, language: str) -> str:
     return f"<table class='labkit'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
 
 
-def _recommended(answer: Answer) -> str:
+def _recommended(answer: Answer, language: str) -> str:
     made = answer.recommendation
     if made is None:
-        return "nothing was measured at this load"
-    return f"{made.choice.label if made.choice else 'off'} ({made.verdict})"
+        return word("nothing was measured at this load", language)
+    return f"{made.choice.label if made.choice else word('off', language)} ({word(made.verdict, language)})"

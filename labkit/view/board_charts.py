@@ -9,12 +9,15 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
+from html import escape
+from itertools import accumulate
 from math import isnan
 from typing import Any
 
 from plotly.colors import hex_to_rgb
 
-from labkit.view.lab import HERE, Answer, Row
+from labkit.view.frames import HERE, RANK, Row
+from labkit.view.lab import Answer
 from labkit.view.style import BASELINE, NO_GAIN, TEMPLATE, colours
 from labkit.view.words import word
 
@@ -48,7 +51,7 @@ def _over_k(answer: Answer, column: str, say: Say, colour: dict[str, str], large
     chosen, data = answer.selection, []
     for (drafter, kind), rows in _grouped(answer.rows, "drafter", "kind"):
         faint = _FAINT if drafter != chosen.drafter else 1.0
-        name = f"{drafter}, {say('replayed' if column != 'speedup' and kind == 'predicted' else kind)}"
+        name = f"{_plain(drafter)}, {say('replayed' if column != 'speedup' and kind == 'predicted' else kind)}"
         data += _marks(rows, "k", column, name, colour[drafter], faint, kind, unit)
     point = answer.chosen
     if point and not isnan(point[column]):
@@ -65,8 +68,8 @@ def _by_position(answer: Answer, say: Say, colour: str, largest_k: int) -> Chart
     rows, data = answer.positions, []
     if rows:
         kind = rows[0]["kind"]
-        how = say("measured" if kind == "measured" else "replayed")
-        dots = kind == "measured"
+        dots = kind in ("measured", HERE)
+        how = say(kind if dots else "replayed")
         joint = {"x": _list(rows, "position"), "y": _list(rows, "joint"), "name": f"{say('at least this many')}, {how}"}
         joint |= {"mode": "markers" if dots else "lines+markers", "marker": {"color": colour, "size": 9}}
         if dots:
@@ -82,24 +85,23 @@ def _by_position(answer: Answer, say: Say, colour: str, largest_k: int) -> Chart
 
 def _timeline(answer: Answer, say: Say, colour: str, *, tokens: int = 5) -> Chart:
     """Mode A, a token a step; mode B, several: how long ``tokens`` tokens take."""
-    lanes = [(say("no speculation"), answer.tpot_ms, 1.0, BASELINE)]
-    if (point := answer.chosen) and point["speedup"] > 0:
-        per_step = point["tokens_per_step"]
-        step = answer.tpot_ms / point["speedup"] * per_step
-        lanes.append((f"{point['drafter']} K={point['k']}", step, per_step, colour))
+    lanes = [(say("no speculation"), answer.tpot_ms, 1.0, BASELINE)] if answer.tpot_ms > 0 else []
+    if lanes and (point := answer.chosen) and point["speedup"] > 0:
+        name = f"{_plain(point['drafter'])} K={point['k']}"
+        lanes.append((name, answer.tpot_ms / point["speedup"], point["tokens_per_step"], colour))
     data = []
-    for name, step, per_step, shade in lanes:
-        steps = tokens / per_step if per_step and per_step > 0 else 0
-        parts = [1.0] * int(steps) + ([steps % 1] if steps % 1 > 1e-9 else [])
-        bars = {"x": [step * part for part in parts], "base": [step * i for i in range(len(parts))]}
-        text = [f"{per_step * part:.2g}" for part in parts]
+    for name, tpot, per_step, shade in lanes:
+        yielded = _steps(tokens, per_step)
+        ends = list(accumulate(part * tpot for part in yielded))
+        bars = {"x": [part * tpot for part in yielded], "base": [0.0, *ends[:-1]]}
+        text = [f"{part:.2g}" if per_step > 0 else "" for part in yielded]
         data.append(
-            {"type": "bar", "orientation": "h", "y": [name] * len(parts), **bars, "text": text, "showlegend": False,
+            {"type": "bar", "orientation": "h", "y": [name] * len(yielded), **bars, "text": text, "showlegend": False,
              "marker": {"color": shade, "line": {"color": "white", "width": 2}}, "hoverinfo": "x+text"}
         )  # fmt: skip
-    totals = " → ".join(f"{tokens * step / per_step:.0f} ms" for _, step, per_step, _ in lanes)
+    totals = " → ".join(f"{tokens * tpot:.0f} ms" for _, tpot, _, _ in lanes) or "–"
     layout = _layout(f"{say('time for 5 tokens (ms)')}: {totals}", say("time for 5 tokens (ms)"), "")
-    layout["xaxis"] |= {"range": [0, tokens * answer.tpot_ms * 1.3]}
+    layout["xaxis"] |= {"range": [0, tokens * answer.tpot_ms * 1.3]} if lanes else {}
     layout |= {"barmode": "overlay"}
     layout["yaxis"] |= {"autorange": "reversed"}
     return {"data": data, "layout": layout}
@@ -111,10 +113,14 @@ def _over_temperature(answer: Answer, say: Say, colour: str) -> Chart:
         data += _marks(rows, "temperature", "speedup", say(kind), colour, 1.0, kind, "×")
     if answer.chosen:
         data.append(_ring(chosen.temperature, answer.chosen["speedup"], colour))
-    known = [row["speedup"] for row in answer.over_temperature if not isnan(row["speedup"])]
+    best = {}  # the first of a temperature's rows is the best: rows are sorted by temperature, then by kind
+    for row in sorted(answer.over_temperature, key=lambda row: (row["temperature"], RANK[row["kind"]])):
+        best.setdefault(row["temperature"], row["speedup"])
+    known = [speedup for speedup in best.values() if not isnan(speedup)]
     spread = f"{known[0]:.2f}× … {known[-1]:.2f}×" if len(known) > 1 else "–"
     layout = _layout(f"{say('temperature')}: {spread}", say("temperature"), say("speedup"))
-    layout["xaxis"] |= {"range": [-0.05, 1.05]}
+    low, high = answer.ranges["temperature"]
+    layout["xaxis"] |= {"range": [low - 0.05, high + 0.05]}
     layout["yaxis"] |= {"range": _range(answer, "speedup")}
     layout["shapes"] = [_line_at(chosen.temperature), *_no_gain()]
     return {"data": data, "layout": layout}
@@ -172,6 +178,19 @@ def _no_gain() -> list[dict[str, Any]]:
     whole = {"xref": "paper", "x0": 0, "x1": 1, "layer": "below"}
     shade = {"type": "rect", "y0": 0, "y1": 1, "fillcolor": NO_GAIN, "line": {"width": 0}}
     return [shade | whole, {"type": "line", "y0": 1, "y1": 1, "line": {"color": BASELINE, "width": 1.5}} | whole]
+
+
+def _steps(tokens: int, per_step: float) -> list[float]:
+    """Tokens of each step until ``tokens`` are there; one of them all where ``per_step`` is not known."""
+    if not per_step > 0:
+        return [float(tokens)]
+    whole, rest = divmod(tokens, per_step)
+    return [per_step] * int(whole) + ([rest] if rest > 1e-9 else [])
+
+
+def _plain(name: str) -> str:
+    """A name from outside in plotly's text, which knows tags and ``%{…}``."""
+    return escape(name).replace("{", "&#123;")
 
 
 def _figure(point: Row | None, column: str, unit: str) -> str:

@@ -8,6 +8,7 @@ import time
 from collections.abc import Callable
 from dataclasses import replace
 from html import escape
+from typing import ClassVar
 
 import ipywidgets as widgets
 
@@ -24,31 +25,35 @@ from labkit.view.words import word
 __all__ = ["MeasureHere", "cells_of"]
 
 _EVERY = 0.5
-#: Seconds that starting an engine takes about, for the time left.
-_START = 25.0
 
 
 def cells_of(lab: Lab, at: Selection, *, block: int) -> list[Cell]:
-    """The baseline and the selected setting, on the run's prompts (of the selected category and language)."""
+    """The baseline and the selected setting, sampled as in the run and on its prompts (of the selected category and
+    language)."""
     spec = lab.plan.workload
     categories = (at.category,) if at.category != ALL else spec.categories
     languages = (at.language,) if at.language != ALL else spec.languages
     workload: WorkloadSpec = replace(spec, categories=categories, languages=languages)
+    sampling = Sampling(temperature=at.temperature, mode=lab.plan.sampling)
     return [
-        Cell(target=lab.plan.engine.target, spec=which, sampling=Sampling(temperature=at.temperature),
-             concurrency=at.concurrency, workload=workload, block=block)
+        Cell(target=lab.plan.engine.target, spec=which, sampling=sampling, concurrency=at.concurrency,
+             workload=workload, block=block)
         for which in (SpecConfig(), lab.spec(at))
     ]  # fmt: skip
 
 
 class MeasureHere:
     """Button, URLs, progress and cancel. ``ask`` gives lab and selection when the button is pressed; ``done`` gets
-    what was measured."""
+    what was measured, and that selection. A kernel measures one thing at a time, whatever panel asked."""
 
-    def __init__(self, ask: Callable[[], tuple[Lab, Selection]], done: Callable[[list[Measurement]], None]) -> None:
-        self._ask, self._done = ask, done
+    _of_kernel: ClassVar[Background | None] = None
+
+    def __init__(
+        self, ask: Callable[[], tuple[Lab, Selection]], done: Callable[[list[Measurement], Selection], None]
+    ) -> None:
+        self._ask, self._done, self._language = ask, done, "en"
         self.job: Background | None = None
-        self._begun = self._expected = 0.0
+        self._begun, self._at = 0.0, None
         self._go = widgets.Button(button_style="primary")
         self._stop = widgets.Button(disabled=True)
         self._urls = widgets.Text(placeholder="http://host:8000 http://host:8001", layout=widgets.Layout(width="420px"))
@@ -61,23 +66,29 @@ class MeasureHere:
         self.label("en")
 
     def label(self, language: str) -> None:
+        self._language = language
         self._go.description, self._stop.description = word("measure here", language), word("cancel", language)
-        self._urls.tooltip = "baseline URL, then the URL with speculation; empty: both are started here"
+        self._urls.tooltip = word("baseline URL, then the URL with speculation; empty: both are started here", language)
 
     def start(self) -> None:
         """Begin in the background; what is wrong with the request is shown at once."""
         if self.job and not self.job.finished.is_set():
             return
+        if (other := MeasureHere._of_kernel) and not other.finished.is_set():
+            other.cancel()
+            self._say(word("an earlier measurement is being cancelled; press again in a moment", self._language))
+            return
         lab, at = self._ask()
+        self._at = at = lab.snapped(at)
         try:
             cells = cells_of(lab, at, block=lab.blocks)
-            self.job = Background(self._config(lab, cells), cells, log_folder=runs_root() / "measure")
+            self.job = Background(
+                self._config(lab, cells), cells, log_folder=runs_root() / "measure", salt=lab.plan.salt
+            )
         except LabError as error:
             self._say(str(error), wrong=True)
             return
-        answer = lab.answer(at)
-        tokens = answer.prompts * lab.plan.workload.max_tokens / at.concurrency
-        self._begun, self._expected = time.monotonic(), 2 * (_START + tokens * answer.tpot_ms / 1000)
+        MeasureHere._of_kernel, self._begun = self.job, time.monotonic()
         self._go.disabled, self._stop.disabled = True, False
         with contextlib.suppress(RuntimeError):  # no loop: whoever started it calls update()
             self._task = asyncio.get_running_loop().create_task(self._watch())
@@ -87,17 +98,21 @@ class MeasureHere:
         job = self.job
         if job is None:
             return True
-        passed = time.monotonic() - self._begun
-        self._bar.value = min(0.99, passed / self._expected)
+        passed, share = time.monotonic() - self._begun, job.share
+        self._bar.value = share
         if not job.finished.is_set():
-            self._say(f"{job.stage}; about {max(1, self._expected - passed):.0f} s left")
+            said = job.stage
+            if share:
+                seconds = f"{max(1, passed * (1 - share) / share):.0f}"
+                said += "; " + word("about {n} s left", self._language).format(n=seconds)
+            self._say(said)
             return False
         self._go.disabled, self._stop.disabled, self._bar.value = False, True, 0.0 if job.error else 1.0
         if job.error or job.cancelled:
-            self._say(job.error or "cancelled; nothing was kept", wrong=bool(job.error))
+            self._say(job.error or word("cancelled; nothing was kept", self._language), wrong=bool(job.error))
         else:
-            self._say(f"measured here in {passed:.0f} s")
-            self._done(job.found)
+            self._say(word("measured here in {n} s", self._language).format(n=f"{passed:.0f}"))
+            self._done(job.found, self._at)
         self.job = None
         return True
 

@@ -8,13 +8,13 @@ import pandas as pd
 
 from labkit.analysis.every_k import Scores
 from labkit.analysis.outlook import Outcome, Outlook, outlook
-from labkit.records import Measurement
+from labkit.records import FLAGS, Measurement
 
 __all__ = ["as_table", "outcome_rows", "outlook_table"]
 
 _COLUMNS = [
     "drafter", "method", "k", "temperature", "concurrency", "kind", "source", "speedup", "low", "high",
-    "mean_acceptance_length", "tokens_per_step", "tpot_ms", "fit_error", "note",
+    "mean_acceptance_length", "tokens_per_step", "tpot_ms", "baseline_tpot_ms", "prompts", "fit_error", "note",
 ]  # fmt: skip
 
 
@@ -23,7 +23,8 @@ def outlook_table(
 ) -> pd.DataFrame:
     """One row per drafter, K and load, and per ``kind``: "measured", or "predicted" from a replay (``source``:
     "scored", "steps" or "cut", see :mod:`labkit.analysis.every_k`) and the cost model. ``fit_error``: the relative
-    error of that model on cells it had not seen; NaN where none could be spared, and ``note`` says so.
+    error of that model on cells it had not seen; NaN where none could be spared, and ``note`` says so, as it does of
+    a measured row's flags. ``prompts``: how many were resampled for the interval.
     ``attrs["unknown"]``: what could not be told, a sentence each."""
     return as_table(outlook(measurements, scores, up_to=up_to, confidence=confidence), measurements)
 
@@ -50,7 +51,13 @@ def _row(outcome: Outcome, method: str | None) -> dict[str, object]:
         "kind": "measured" if c.measured else "predicted", "source": outcome.source,
         "speedup": c.speedup.mid, "low": c.speedup.low, "high": c.speedup.high,
         "mean_acceptance_length": c.mean_acceptance_length, "tokens_per_step": outcome.tokens_per_step,
-        "tpot_ms": 1000 * made.tpot.mid if made else float("nan"),
+        "tpot_ms": 1000 * (made.tpot.mid if made else outcome.baseline_tpot / c.speedup.mid),
+        "baseline_tpot_ms": 1000 * outcome.baseline_tpot, "prompts": outcome.prompts,
         "fit_error": made.fit_error if made and made.fit_error is not None else float("nan"),
-        "note": made.caution if made else "",
+        "note": made.caution if made else _flags_text(c.flags),
     }  # fmt: skip
+
+
+def _flags_text(flags: Sequence[str]) -> str:
+    """What is wrong with a cell; that outputs loop is not, for they are left out."""
+    return "; ".join(f"{name}: {FLAGS[name]}" for name in flags if name != "degenerate")

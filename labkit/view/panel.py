@@ -16,6 +16,7 @@ from typing import Any
 import ipywidgets as widgets
 import plotly.graph_objects as go
 
+from labkit.drafters.size import size_text
 from labkit.errors import LabError
 from labkit.store import Run, open_run
 from labkit.view.board import Board
@@ -52,13 +53,13 @@ class Panel:
         self.selection: Selection = lab.default()
         self.computed = 0
         self._soon = LastWins(self.redraw)
-        self._controls = _controls(lab, self.selection)
+        self._controls = _controls(lab, self.selection, language)
         self._board = Board(self._state())
         self._measure = MeasureHere(lambda: (self.lab, self.selection), self._measured)
         for control in self._controls.values():
             control.observe(self._moved, "value")
         self._label()
-        self.box = widgets.VBox([self._grid(), self._measure.box, self._board])
+        self.box = widgets.VBox([self._grid(), *_left_out(lab), self._measure.box, self._board])
 
     def still(self) -> None:
         """Show card and charts of the current selection, as HTML and plotly figures."""
@@ -82,9 +83,10 @@ class Panel:
             answer = self.lab.answer(self.selection)
             drawn = charts(answer, self.language, largest_k=self.lab.options.largest_k)
             spec = self.lab.spec(self.selection)
-            return {"charts": drawn, "card": card_html(answer, self.lab.plan.engine.target, spec, self.language)}
-        except LabError as error:
-            return {"charts": [], "card": f"<p class='labkit-missing'>{escape(str(error))}</p>"}
+            return {"charts": drawn, "card": card_html(answer, self.lab.plan.engine, spec, self.language)}
+        except Exception as error:  # in a callback nobody would see it
+            said = str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+            return {"charts": [], "card": f"<p class='labkit-missing'>{escape(said)}</p>"}
 
     def _moved(self, change: dict[str, Any]) -> None:
         """A control has a new value: redraw once no further change waits behind it."""
@@ -95,8 +97,8 @@ class Panel:
             self._label()
         self._soon()
 
-    def _measured(self, found: list) -> None:
-        self.lab.add(found)
+    def _measured(self, found: list, at: Selection) -> None:
+        self.lab.add(found, at)
         self.redraw()
 
     def _label(self) -> None:
@@ -117,9 +119,20 @@ _LABELS = {
 }  # fmt: skip
 
 
-def _controls(lab: Lab, at: Selection) -> dict[str, widgets.Widget]:
+def _left_out(lab: Lab) -> list[widgets.Widget]:
+    """Drafters of the plan that cannot be chosen, and why."""
+    return [
+        widgets.HTML(f"<small>{escape(name)}: {escape(reason)}</small>")
+        for name, reason in lab.options.left_out.items()
+    ]
+
+
+def _controls(lab: Lab, at: Selection, language: str) -> dict[str, widgets.Widget]:
     o = lab.options
-    drafters = [(f"{name} ({method})", name) for name, method in o.methods.items()]
+    models = {d.name: d.model for d in lab.plan.drafters}
+    drafters = [
+        (f"{name} ({', '.join([method, *size_text(models[name])])})", name) for name, method in o.methods.items()
+    ]
     made: dict[str, Callable[..., widgets.Widget]] = {}
     look = {"layout": _WIDE, "style": _STYLE}
     made["drafter"] = widgets.Dropdown(options=drafters, value=at.drafter, **look)
@@ -133,5 +146,5 @@ def _controls(lab: Lab, at: Selection) -> dict[str, widgets.Widget]:
     made["category"] = widgets.Dropdown(options=o.categories, value=at.category, **look)
     made["language"] = widgets.Dropdown(options=o.languages, value=at.language, **look)
     made["confidence"] = widgets.SelectionSlider(options=(0.8, 0.9, 0.95, 0.99), value=at.confidence, **look)
-    made["words"] = widgets.ToggleButtons(options=LANGUAGES, value="en", style={"button_width": "50px"})
+    made["words"] = widgets.ToggleButtons(options=LANGUAGES, value=language, style={"button_width": "50px"})
     return made

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from labkit.records import Measurement
+from labkit.store import Run
 
 __all__ = ["ALL", "Options", "Selection", "options_of"]
 
@@ -29,9 +30,11 @@ class Selection:
 
 @dataclass(frozen=True, kw_only=True)
 class Options:
-    """What there is to choose from; ``methods`` by drafter."""
+    """What there is to choose from; ``methods`` by drafter. ``left_out``: why a drafter of the plan cannot be
+    chosen, by name."""
 
     methods: dict[str, str]
+    left_out: dict[str, str]
     largest_k: int
     temperatures: tuple[float, ...]
     concurrencies: tuple[int, ...]
@@ -43,14 +46,23 @@ class Options:
         return min(self.temperatures, key=lambda t: (abs(t - temperature), t))
 
 
-def options_of(measurements: Sequence[Measurement], *, up_to: int) -> Options:
+def options_of(run: Run, measurements: Sequence[Measurement], *, up_to: int) -> Options:
+    """Of the ``measurements`` of ``run``; K reaches at least ``up_to``."""
     usable = [m for m in measurements if not m.discarded]
     records = [r for m in usable for r in m.records]
+    methods = {m.cell.spec.name: m.cell.spec.method or "" for m in usable if m.cell.spec.k}
     return Options(
-        methods={m.cell.spec.name: m.cell.spec.method or "" for m in usable if m.cell.spec.k},
+        methods=methods,
+        left_out={d.name: _why_not(run, d.name) for d in run.plan.drafters if d.name not in methods},
         largest_k=max([up_to, *(m.cell.spec.k for m in usable)]),
         temperatures=tuple(sorted({m.cell.sampling.temperature for m in usable})),
         concurrencies=tuple(sorted({m.cell.concurrency for m in usable})),
         categories=(ALL, *sorted({r.category for r in records})),
         languages=(ALL, *sorted({r.language for r in records})),
     )
+
+
+def _why_not(run: Run, drafter: str) -> str:
+    """What the first failed cell of ``drafter`` says, in a line."""
+    causes = [cause for label, cause in run.failures().items() if f", {drafter} K=" in label]
+    return causes[0].splitlines()[0] if causes else "not measured yet"

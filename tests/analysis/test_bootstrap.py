@@ -28,6 +28,12 @@ def test_the_seed_decides():
     assert not np.array_equal(draw_weights(6, seed=1), draw_weights(6, seed=2))
 
 
+def test_weights_are_drawn_once_and_nobody_writes_into_them():
+    assert draw_weights(6, seed=1) is draw_weights(6, seed=1)
+    with pytest.raises(ValueError, match="read-only"):
+        draw_weights(6, seed=1)[0, 0] = 7
+
+
 @pytest.mark.parametrize(("confidence", "low", "high"), [(0.95, 2.5, 97.5), (0.8, 10, 90), (0.5, 25, 75)])
 def test_bounds_are_percentiles(confidence, low, high):
     found = interval_of(50, HUNDRED, units=20, confidence=confidence)

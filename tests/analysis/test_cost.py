@@ -5,6 +5,7 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from labkit.analysis.cost import CostCell, fit_cost
 from labkit.analysis.prediction import Yield, predict
@@ -260,14 +261,24 @@ def test_each_error_widens_the_interval():
 
 
 def test_the_fits_error_enters_as_a_factor():
-    """95 % of a lognormal factor of the error's size lie within 1.96 of it."""
+    """The factor is Student's t with as many degrees of freedom as there are errors, times their size."""
     wrong = grid()
     wrong[6] = replace(wrong[6], step_seconds=1.1 * wrong[6].step_seconds)
     model = fit_cost(wrong)
     found = predict(model, "draft", 2, 4, constant(2.0, replicates=20_000))
     assert found.fit_error == model.error("draft") > 0.01
-    assert math.log(found.tpot.high / found.tpot.mid) == pytest.approx(1.96 * found.fit_error, rel=0.05)
-    assert math.log(found.speedup.mid / found.speedup.low) == pytest.approx(1.96 * found.fit_error, rel=0.05)
+    quantile = stats.t.ppf(0.975, found.spared)
+    assert quantile > 2
+    assert math.log(found.tpot.high / found.tpot.mid) == pytest.approx(quantile * found.fit_error, rel=0.05)
+    assert math.log(found.speedup.mid / found.speedup.low) == pytest.approx(quantile * found.fit_error, rel=0.05)
+
+
+def test_few_errors_of_its_own_are_joined_by_the_other_drafters():
+    """One cell of each can be spared: neither alone tells how wrong the fit is."""
+    other = [replace(cell, drafter="other") for cell in grid(ks=(1, 2, 4), batches=(1,)) if cell.k]
+    model = fit_cost([*grid(ks=(1, 2, 4), batches=(1,)), *other])
+    assert len(model.errors("draft")) == len(model.errors("other")) == 2
+    assert len(fit_cost(grid()).errors("draft")) >= 3
 
 
 def test_without_an_error_estimate_the_interval_is_the_samplings_and_says_so():

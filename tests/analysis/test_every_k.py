@@ -5,7 +5,7 @@ from dataclasses import replace
 import pytest
 
 from labkit.analysis.every_k import every_k
-from labkit.config import Drafter
+from labkit.config import Drafter, Sampling
 from labkit.measure.traces import Trace
 from tests.analysis.test_cost_cells import DRAFT, NGRAM, measured, record
 
@@ -65,3 +65,33 @@ def test_looping_outputs_are_left_out():
 
 def test_a_run_without_per_step_arrays_replays_nothing():
     assert every_k([measured([record()], drafter=DRAFT, k=2)]) == []
+
+
+def test_a_step_that_did_not_draft_makes_it_approximate_and_breaks_nothing():
+    """8 tokens from steps of 3 and 2 tokens: three steps drafted nothing."""
+    rare = replace(drafted((2, 1), 4), output_tokens=9)
+    (found,) = every_k([measured([rare], drafter=DRAFT, k=4)])
+    assert found.source == "cut"
+    assert found.replay.steps[0, -1] == pytest.approx(5)
+
+
+def test_sampled_drafts_depend_on_chance_and_are_cut():
+    sampled = replace(DRAFT, options={"draft_sample_method": "probabilistic"})
+    hot = replace(measured([drafted((1, 0), 2)], drafter=sampled, k=2))
+    warm = replace(hot, cell=replace(hot.cell, sampling=Sampling(temperature=0.8)))
+    assert [e.source for e in every_k([hot])] == ["steps"]
+    assert [e.source for e in every_k([warm])] == ["cut"]
+
+
+def test_a_k_with_a_few_prompts_is_not_what_all_rests_on():
+    many = measured([drafted((3, 0, 1), 3, prompt=f"p{i}") for i in range(6)], drafter=EAGLE, k=3)
+    probe = measured([drafted((8,), 8)], drafter=EAGLE, k=8)
+    (found,) = every_k([many, probe])
+    assert found.replay.ks == (1, 2, 3)
+    assert len(found.prompts) == 6
+
+
+def test_where_every_output_of_the_largest_k_loops_the_next_is_taken():
+    loop = replace(drafted((8,), 8), output_token_ids=tuple([1, 2, 3, 4] * 30))
+    fine = measured([drafted((1,), 2)], drafter=EAGLE, k=2)
+    assert every_k([fine, measured([loop], drafter=EAGLE, k=8)])[0].replay.ks == (1, 2)

@@ -6,6 +6,7 @@ import pytest
 
 from labkit.analysis.outlook import outlook
 from labkit.analysis.recommend import recommend
+from labkit.plan import WorkloadSpec
 from tests.analysis.test_cost_cells import DRAFT, NGRAM, measured, record
 from tests.analysis.test_every_k import EAGLE
 
@@ -96,3 +97,54 @@ def test_flags_of_either_arm_reach_the_candidate():
     flagged = measured(prompts(), flags=("contaminated",))
     assert outlook([flagged, arm]).candidates()[0].flags == ("contaminated",)
     assert outlook([base, arm]).candidates()[0].flags == ()
+
+
+def few_prompts(measurement):
+    """The same cell, asked for with one prompt of each category."""
+    return replace(measurement, cell=replace(measurement.cell, workload=WorkloadSpec(per_category=1)))
+
+
+def test_a_cell_with_few_prompts_tells_costs_and_does_not_decide():
+    base, probe, middle, large = run(1, 4, 8)
+    found = outlook([base, few_prompts(probe), middle, large])
+    assert {c.k: c.measured for c in found.candidates()}[1] is False
+    assert {o.candidate.k for o in found.outcomes if o.candidate.measured} == {1, 4, 8}
+    assert found.cost.cells == outlook(run(1, 4, 8)).cost.cells
+
+
+def test_a_cell_with_few_prompts_at_another_load_is_compared_with_nothing():
+    cells = [replace(m, cell=replace(m.cell, concurrency=4)) for m in run(1, 4, 8)]
+    cells[1] = few_prompts(cells[1])
+    assert {o.candidate.k for o in outlook(cells).outcomes if o.candidate.measured} == {4, 8}
+
+
+def test_a_measurement_without_an_interval_gives_way_to_a_prediction():
+    base, one, *others = run(1, 4, 8)
+    lone = replace(one, records=one.records[:2])
+    candidates = {c.k: c for c in outlook([base, lone, *others]).candidates()}
+    assert not candidates[1].measured
+    assert candidates[1].speedup.low > 0
+
+
+def test_predictions_from_synthetic_cells_are_synthetic():
+    cells = [measured(prompts(), flags=("synthetic",)), *run(1, 4, 8)[1:]]
+    made = recommend(outlook(cells).candidates())
+    assert made.verdict == "no evidence"
+
+
+def test_a_cell_without_its_baseline_is_named():
+    _, arm = run(4)
+    found = outlook([arm])
+    assert found.outcomes == ()
+    assert "eagle K=4 at T = 0, concurrency 1 has no baseline of its block; measure that baseline" in found.unknown
+
+
+def test_looping_outputs_do_not_lengthen_what_was_measured():
+    base, arm = run(4)
+    loop = replace(arm.records[0], prompt_id="loop", output_token_ids=tuple([1, 2, 3, 4] * 30),
+                   per_step_accepted=(4,) * 40, per_step_drafted=(4,) * 40, output_tokens=201)  # fmt: skip
+    plain = replace(base.records[0], prompt_id="loop")
+    found = outlook([replace(base, records=(*base.records, plain)), replace(arm, records=(*arm.records, loop))])
+    (one,) = [o for o in found.outcomes if o.candidate.measured]
+    assert one.candidate.mean_acceptance_length == pytest.approx(1 + sum(ACCEPTED[4]) / len(ACCEPTED[4]))
+    assert one.prompts == 8

@@ -27,7 +27,7 @@ def test_without_candidates_there_is_no_evidence():
     found = recommend([])
     assert (found.verdict, found.choice, found.speedup) == ("no evidence", None, None)
     assert found.plain() == {
-        "choice": "off", "speedup": None, "verdict": "no evidence", "why": ["Nothing was measured."],
+        "choice": "off", "speedup": None, "verdict": "no evidence", "why": ["Nothing can be compared."],
     }  # fmt: skip
     assert recommend_by_load([]) == {}
 
@@ -179,3 +179,11 @@ def test_flags_that_bar_nothing_are_said():
     found = recommend([candidate(1, 1.2, 1.3, 1.4, flags=("machine_busy", "not_warm"))])
     assert found.choice.k == 1
     assert said(found, "draft K=1 carries flags: machine_busy, not_warm.")
+
+
+def test_what_a_choice_rests_on_is_said():
+    sentences = " ".join(recommend([candidate(3, 1.2, 1.3, 1.4, prompts=34, one_launch=True)]).why)
+    assert "It rests on 34 prompts and this launch only." in sentences
+    sentences = " ".join(recommend([candidate(3, 1.2, 1.3, 1.4, prompts=34, approximate=True, measured=False)]).why)
+    assert "It rests on 34 prompts." in sentences
+    assert "approximate: it cuts the steps of a larger K short" in sentences

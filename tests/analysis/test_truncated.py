@@ -26,10 +26,19 @@ def test_a_smaller_k_takes_more_steps_for_the_same_output():
 
 def test_steps_without_a_draft_stay_what_they_are():
     """4 of 8 positions came from undrafted steps; the drafted step of 3 covers 4."""
-    found = truncated([Steps((3,), (3,), 8)], [1, 3], k=3)
+    found = truncated([Steps((3,), (3,), 8, undrafted=4)], [1, 3], k=3)
     assert found.steps[0, 1] == pytest.approx(5)
     assert found.steps[0, 0] == pytest.approx(8 * 5 / 6), "2 tokens from the drafted step, 4 from the others"
     assert found.drafted_share() == pytest.approx([1 / 5, 1 / 5])
+
+
+def test_what_was_accepted_beyond_the_end_is_no_position():
+    """The last of three steps accepted 4 drafts where 1 position was left; at K = 2 it still reaches beyond it."""
+    found = truncated([Steps((3, 0, 4), (8, 8, 8), 6)], [2, 8], k=8)
+    assert found.steps[0, 1] == 3, "at the largest K it is the run itself"
+    assert found.tokens_per_step()[1] == pytest.approx(2)
+    assert found.mean_acceptance_length()[1] == pytest.approx(1 + 7 / 3), "the server counts all 4"
+    assert found.steps[0, 0] == pytest.approx(6 * 3 / 5), "3, 1 and 1 tokens"
 
 
 def test_an_output_without_positions_counts_nothing():

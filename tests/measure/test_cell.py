@@ -1,11 +1,12 @@
 """One cell, measured on the twin and on vLLM."""
 
 import dataclasses
+import threading
 import time
 
 import pytest
 
-from labkit.config import Sampling, SpecConfig
+from labkit.config import Drafter, Sampling, SpecConfig
 from labkit.errors import MeasurementError
 from labkit.importers import Prompt
 from labkit.measure.cell import measure_cell
@@ -146,3 +147,32 @@ def test_speed_follows_the_step_costs(simulate, workload):
 def test_k_of_the_cell_is_checked_against_the_counters(simulate, workload):
     engine = simulate(SpecConfig(drafter=NGRAM, k=6))
     assert engine.info.k == 6
+
+
+def test_a_measurement_is_broken_off_where_nobody_can_stop_the_server(simulate, workload):
+    """As with a server elsewhere: its requests are dropped, and it goes on."""
+    engine, stop, seen = simulate(SPECS["ngram"], base=0.05), threading.Event(), []
+
+    def first(record):
+        seen.append(record)
+        stop.set()
+
+    began = time.monotonic()
+    with pytest.raises(MeasurementError, match="broken off"):
+        measure_cell(engine, cell(concurrency=1), workload, warm=False, stop=stop, seen=first)
+    assert time.monotonic() - began < 10
+    assert len(seen) <= 2
+    assert engine.alive()
+
+
+def test_every_record_is_shown_as_it_comes_warm_up_left_out(simulate, workload):
+    seen = []
+    found = measure_cell(simulate(SPECS["ngram"]), cell(), workload, seen=seen.append)
+    assert sorted(r.prompt_id for r in seen) == sorted(r.prompt_id for r in found.records)
+
+
+def test_synthetic_acceptance_is_flagged(simulate, workload):
+    told = Drafter(method="ngram", options={"rejection_sample_method": "synthetic", "synthetic_acceptance_length": 2})
+    spec = SpecConfig(drafter=told, k=4)
+    found = measure_cell(simulate(SPECS["ngram"]), cell(spec), workload, warm=False)
+    assert "synthetic" in {flag.name for flag in found.flags}

@@ -8,7 +8,7 @@ from labkit.analysis.bootstrap import draw_weights
 from labkit.analysis.every_k import every_k
 from labkit.analysis.pairs import by_cell
 from labkit.analysis.replay_report import replay_traces
-from labkit.config import Drafter, EngineConfig, SpecConfig
+from labkit.config import Drafter, EngineConfig, SpecConfig, digest
 from labkit.engine import launch
 from labkit.errors import ConfigError
 from labkit.measure.score import score_with_lookup, score_with_server
@@ -34,7 +34,8 @@ def test_scores_lie_beside_the_cells(tmp_path):
 
     run = Run.create(tmp_path / "run", plan, "feed")
     assert read_scores(run) == {}
-    write_traces(run.folder / "scores" / "look-up-2-T0.8.jsonl", [Trace(where="x", run_lengths=(1,), drafted=(2,))])
+    name = f"look-up-2-{digest('look up/2')}"  # another drafter's name may become the same text
+    write_traces(run.folder / "scores" / f"{name}-T0.8.jsonl", [Trace(where="x", run_lengths=(1,), drafted=(2,))])
     ((key, traces),) = read_scores(run).items()
     assert key == ("look up/2", 0.8)
     assert traces[0].run_lengths == (1,)

@@ -2,13 +2,19 @@
 
 import asyncio
 import json
+import time
+from dataclasses import replace
 
+import psutil
 import pytest
 
 import labkit
+from labkit.config import Drafter
 from labkit.errors import ConfigError, StoreError
+from labkit.records import Flag
 from labkit.view import last_wins
-from labkit.view.lab import HERE, Lab
+from labkit.view.frames import HERE
+from labkit.view.lab import Lab
 from labkit.view.last_wins import LastWins
 from labkit.view.panel import Panel, panel
 from labkit.view.selection import Selection
@@ -96,15 +102,87 @@ def test_labels_in_chinese(shown):
     shown._controls["words"].value = "zh"
     assert shown._controls["drafter"].description == "草稿模型"
     assert titles(shown)[0].startswith("加速比")
+    assert "个提示" in shown._board.state["card"]
+
+
+def test_a_panel_opened_in_chinese_stays_so(lab):
+    opened = Panel(lab, language="zh")
+    opened._controls["k"].value = 2
+    assert titles(opened)[0].startswith("加速比")
+    assert opened._measure._go.description == "在本机测量"
 
 
 def test_text_from_outside_is_escaped(sweep, store):
-    from labkit.config import Drafter
-
     evil = Drafter(method="ngram", name="<img src=x onerror=alert(1)>")
     card = Panel(Lab(store(sweep(drafters=(evil,)), drafters=(evil,))))._board.state["card"]
     assert "<img" not in card
     assert "&lt;img" in card
+
+
+def test_a_name_from_outside_is_no_markup_for_plotly(sweep, store):
+    evil = Drafter(method="ngram", name='<a href="//x">%{x}</a>')
+    state = Panel(Lab(store(sweep(drafters=(evil,)), drafters=(evil,))))._board.state
+    assert "<a href" not in json.dumps(state["charts"])
+    assert "%{x}" not in json.dumps(state["charts"])
+
+
+def test_what_is_wrong_with_a_cell_stands_on_the_card(sweep, store):
+    def flagged(m):
+        return replace(m, flags=(Flag(name="contaminated", reason="seen"), Flag(name="degenerate", reason="seen")))
+
+    card = Panel(Lab(store([flagged(m) if m.cell.spec.k else m for m in sweep()])))._board.state["card"]
+    assert "contaminated: the server generated more tokens than this client received" in card
+    assert "outputs loop" not in card
+
+
+def test_n_is_how_many_prompts_the_figure_rests_on(sweep, store):
+    """One of six prompts failed in the drafted arm."""
+
+    def one_failed(m):
+        first, *others = m.records
+        return replace(m, records=(replace(first, error="HTTP 500"), *others))
+
+    card = Panel(Lab(store([one_failed(m) if m.cell.spec.k else m for m in sweep()])))._board.state["card"]
+    assert "n = 5 prompts" in card
+
+
+def test_no_prompt_of_a_workload_in_a_language_is_said(sweep, store):
+    def spoken(m):
+        known = {"code": "en", "sql": "zh"}
+        return replace(m, records=tuple(replace(r, language=known[r.category]) for r in m.records))
+
+    opened = Panel(Lab(store([spoken(m) for m in sweep()])))
+    opened._controls["category"].value, opened._controls["language"].value = "code", "zh"
+    assert "No prompt is of workload code in language zh; choose another." in opened._board.state["card"]
+
+
+def test_a_baseline_that_is_missing_is_named(sweep, store):
+    kept = [m for m in sweep() if m.cell.spec.k or m.cell.sampling.temperature == 0]
+    opened = Panel(Lab(store(kept)))
+    opened._controls["temperature"].value = 0.8
+    assert "The baseline was not measured at T = 0.8, concurrency 1" in opened._board.state["card"]
+    assert titles(opened)[3] == "time for 5 tokens (ms): –"
+
+
+def test_a_drafter_that_failed_is_named_with_the_reason(sweep, store):
+    run = store([m for m in sweep() if m.cell.spec.name != "draft"])
+    failed = next(cell for cell in run.plan.cells() if cell.spec.name == "draft")
+    run.save_failure(failed, "its tokenizer differs from the target's\nlog: …")
+    opened = Panel(Lab(run))
+    assert [label for label, _ in opened._controls["drafter"].options] == ["ngram (ngram)"]
+    assert any("draft: its tokenizer differs" in getattr(child, "value", "") for child in opened.box.children)
+
+
+def test_a_prediction_without_an_error_estimate_is_not_called_faster(sweep, store):
+    opened = Panel(Lab(store(sweep(gains={("ngram", 2): 2.0, ("ngram", 4): 2.0}))))
+    opened._controls["drafter"].value, opened._controls["k"].value = "ngram", 3
+    assert "not proven (predicted" in opened._board.state["card"]
+
+
+def test_an_error_of_any_kind_is_shown(shown, monkeypatch):
+    monkeypatch.setattr(shown.lab, "answer", lambda at: {}["gone"])
+    shown._controls["k"].value = 2
+    assert "KeyError" in shown._board.state["card"]
 
 
 def test_a_notebook_that_runs_headless_shows_a_sentence(shown, monkeypatch):
@@ -120,8 +198,6 @@ def test_a_temperature_snaps_to_a_measured_one_unless_interpolation_is_on(sweep,
     at = Selection(drafter="ngram", k=2, temperature=0.3, concurrency=1)
     snapped = lab.answer(at)
     assert snapped.selection.temperature == 0
-    from dataclasses import replace
-
     between = lab.answer(replace(at, interpolate=True))
     assert between.selection.temperature == 0.3
     assert between.chosen["kind"] == "interpolated"
@@ -194,13 +270,30 @@ def test_measured_here_is_a_new_point_beside_the_run(small):
     assert any(trace.get("marker", {}).get("symbol") == "star" for trace in small._board.state["charts"][0]["data"])
 
 
-def test_cancelling_keeps_nothing_and_leaves_no_engine(small):
-    import psutil
+def begun(panel, stage):
+    """The job of ``panel`` once it has come to ``stage``."""
+    panel._measure.start()
+    job, deadline = panel._measure.job, time.monotonic() + 60
+    while not job.stage.startswith(stage):
+        assert time.monotonic() < deadline
+        assert not job.finished.wait(0.02)
+    return job
 
+
+def slow(panel):
+    engine = panel.lab.plan.engine
+    crawling = replace(engine, simulation=replace(engine.simulation, base=0.5))
+    panel.lab.plan = replace(panel.lab.plan, engine=crawling)
+
+
+@pytest.mark.parametrize("stage", ["starting", "measuring"])
+def test_cancelling_keeps_nothing_and_leaves_no_engine(small, stage):
     before = {p.pid for p in psutil.Process().children(recursive=True)}
-    small._measure.start()
-    small._measure.job.cancel()
-    assert small._measure.job.wait(60)
+    slow(small)
+    job = begun(small, stage)
+    small._measure._stop.click()
+    assert job.stage == "cancelling"
+    assert job.wait(15), "a measurement would take a minute"
     assert small._measure.update()
     assert "cancelled; nothing was kept" in small._measure._said.value
     assert HERE not in {row["kind"] for row in small.lab.answer(small.selection).rows}
@@ -208,8 +301,6 @@ def test_cancelling_keeps_nothing_and_leaves_no_engine(small):
 
 
 def test_an_engine_that_does_not_start_is_a_sentence(small):
-    from dataclasses import replace
-
     engine = small.lab.plan.engine
     broken = replace(engine, simulation=replace(engine.simulation, faults=("refuse_start",)))
     small.lab.plan = replace(small.lab.plan, engine=broken)

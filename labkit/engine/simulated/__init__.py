@@ -11,6 +11,7 @@ import json
 import sys
 from dataclasses import asdict
 from pathlib import Path
+from threading import Event
 
 from labkit.config import EngineConfig, SpecConfig
 from labkit.engine.local import LocalServer
@@ -19,8 +20,10 @@ from labkit.engine.process import free_port
 __all__ = ["start_simulated"]
 
 
-def start_simulated(config: EngineConfig, spec: SpecConfig, *, log_path: Path) -> LocalServer:
-    """Start a simulated server and wait until it is ready.
+def start_simulated(
+    config: EngineConfig, spec: SpecConfig, *, log_path: Path, stop: Event | None = None
+) -> LocalServer:
+    """Start a simulated server and wait until it is ready, or until ``stop`` is set.
 
     Raises:
         ConfigError: the wanted port is taken.
@@ -42,4 +45,5 @@ def start_simulated(config: EngineConfig, spec: SpecConfig, *, log_path: Path) -
         env=config.env,
         log_path=log_path,
         timeout=config.start_timeout,
+        stop=stop,
     )
