@@ -160,8 +160,9 @@ async def _quiet_counters(engine: Engine) -> Counters:
         try:
             now = await asyncio.to_thread(fetch_counters, engine.url, engine.info.model)
         except (LabError, httpx.HTTPError) as error:
-            words = f":\n{engine.last_words()}" if not engine.alive() else ""
-            raise MeasurementError(f"the engine's metrics page is gone: {error}{words}") from None
+            if not engine.alive():
+                raise MeasurementError(f"the engine died:\n{engine.last_words()}") from None
+            raise MeasurementError(f"the engine's metrics page is gone: {error}") from None
         if (not now.running and not now.waiting and now == previous) or time.monotonic() > deadline:
             return now
         previous = now

@@ -16,6 +16,7 @@ from labkit.view import last_wins
 from labkit.view.frames import HERE
 from labkit.view.lab import Lab
 from labkit.view.last_wins import LastWins
+from labkit.view.measuring import cells_of
 from labkit.view.panel import Panel, panel
 from labkit.view.selection import Selection
 
@@ -298,6 +299,71 @@ def test_cancelling_keeps_nothing_and_leaves_no_engine(small, stage):
     assert "cancelled; nothing was kept" in small._measure._said.value
     assert HERE not in {row["kind"] for row in small.lab.answer(small.selection).rows}
     assert {p.pid for p in psutil.Process().children(recursive=True)} <= before
+
+
+def test_an_engine_that_dies_while_it_is_measured_is_a_sentence(small):
+    before = {p.pid for p in psutil.Process().children(recursive=True)}
+    slow(small)
+    job = begun(small, "measuring")
+    for child in psutil.Process().children(recursive=True):
+        if child.pid not in before:
+            child.kill()
+    assert job.wait(60)
+    assert small._measure.update()
+    assert "the engine died" in small._measure._said.value
+    assert not small._measure._go.disabled
+
+
+def test_one_thing_is_measured_at_a_time_whatever_panel_asked(small):
+    slow(small)
+    job, again = begun(small, "starting"), Panel(small.lab)
+    again._measure.start()
+    assert "an earlier measurement is being cancelled" in again._measure._said.value
+    assert job.wait(30)
+    assert job.cancelled
+
+
+def test_measured_is_what_is_shown_and_not_where_the_slider_stands(sweep, store):
+    lab = Lab(store(sweep()))
+    opened = Panel(lab)
+    opened._controls["temperature"].value = 0.3
+    cells = cells_of(lab, lab.snapped(opened.selection), block=lab.blocks)
+    assert {cell.sampling.temperature for cell in cells} == {0.0}
+
+
+def test_what_was_measured_on_some_prompts_is_shown_for_these(sweep, store):
+    """And with the baseline it was measured with: another machine than the run's."""
+    lab = Lab(store(sweep()))
+    everywhere = lab.default()
+    at = replace(everywhere, category="code")
+
+    def here(m):
+        times = 2 if not m.cell.spec.k else 1
+        records = [replace(r, t_last=r.t_first + times * r.decode_seconds) for r in m.records if r.category == "code"]
+        return replace(m, cell=replace(m.cell, block=9), records=tuple(records))
+
+    spec = lab.spec(everywhere).label
+    lab.add([here(m) for m in lab._measurements if m.cell.spec.label in ("baseline", spec)], at)
+    everything, code = lab.answer(everywhere), lab.answer(at)
+    assert (everything.chosen["kind"], code.chosen["kind"]) == ("measured", HERE)
+    assert code.tpot_ms == pytest.approx(2 * everything.tpot_ms)
+    assert code.chosen["speedup"] == pytest.approx(2 * everything.chosen["speedup"])
+    assert code.positions[0]["kind"] == HERE
+
+
+def test_measured_between_the_runs_temperatures_leaves_the_others_there(sweep, store):
+    lab = Lab(store(sweep()))
+    at = Selection(drafter="ngram", k=2, temperature=0.3, concurrency=1, interpolate=True)
+    before = len(lab.answer(at).rows)
+    warm = [
+        replace(m, cell=replace(m.cell, block=9, sampling=replace(m.cell.sampling, temperature=0.3)))
+        for m in lab._measurements
+        if m.cell.spec.label in ("baseline", "ngram K=2") and m.cell.sampling.temperature == 0
+    ]
+    lab.add(warm, at)
+    answer = lab.answer(at)
+    assert answer.chosen["kind"] == HERE
+    assert len(answer.rows) == before + 1
 
 
 def test_an_engine_that_does_not_start_is_a_sentence(small):
