@@ -43,13 +43,14 @@ _TO_CELL = """async text => {
 def serve(folder: Path, notebook: Path, *, at_once: bool = True, **env: str) -> Iterator[str]:
     """JupyterLab on ``folder`` as ``make lab`` starts it (without its server config if not ``at_once``); yields the
     URL that opens ``notebook`` in it."""
-    config = [f"--config={ROOT / 'notebooks' / 'jupyter_server_config.py'}"] if at_once else []
     port, folders = free_port(), {"JUPYTERLAB_SETTINGS_DIR": str(folder / "s")}
     folders |= {"JUPYTERLAB_WORKSPACES_DIR": str(folder / "w")}
     arguments = [
         "jupyter", "lab", "--no-browser", f"--port={port}", "--ip=127.0.0.1", "--allow-root",
-        f"--IdentityProvider.token={_TOKEN}", "--expose-app-in-browser", f"--notebook-dir={folder}", *config,
+        f"--IdentityProvider.token={_TOKEN}", "--expose-app-in-browser", f"--notebook-dir={folder}",
     ]  # fmt: skip
+    if at_once:
+        folders["JUPYTER_CONFIG_PATH"] = str(ROOT / "notebooks" / "jupyter")
     with _running(arguments, folder, folders | env):
         yield f"http://127.0.0.1:{port}/lab/tree/{notebook.name}?token={_TOKEN}"
 
