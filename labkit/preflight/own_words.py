@@ -99,4 +99,5 @@ def _shortened(words: str) -> str:
     """Without pydantic's frame: the sentences a person wrote."""
     lines = [line.strip() for line in words.splitlines() if line.strip()]
     kept = [line for line in lines if not re.match(r"For further information|\w*Error: \d+ validation error", line)]
-    return re.sub(r" \[type=.*", "", " ".join(kept or lines))
+    said = re.sub(r" \[type=.*", "", " ".join(kept or lines))
+    return said if len(said) <= 400 else f"{said[:400]} …"

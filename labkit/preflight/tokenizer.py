@@ -85,7 +85,8 @@ def compare(
 def _differing(target: Vocabulary, draft: Vocabulary) -> tuple[list[int], list[str]]:
     """Ids whose tokens differ in meaning, and what could not be compared."""
     ours, theirs = target.tokens, draft.tokens
-    candidates = {number for number, _ in ours.items() ^ theirs.items()}
+    candidates = [number for number, token in ours.items() if theirs.get(number) != token]
+    candidates += theirs.keys() - ours.keys()
     differing = [number for number in candidates if not _same(ours.get(number), theirs.get(number))]
     notes = []
     for role, known, other in (("target", target, draft), ("draft", draft, target)):

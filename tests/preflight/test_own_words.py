@@ -62,6 +62,7 @@ def test_without_vllm_it_cannot_be_asked(monkeypatch):
         ask([Launch(target="t")])
 
 
+MAPPED = {"use_heterogeneous_vocab": True}
 PAIR, NGRAM = {"draft": {}, "k": 2}, {"method": "ngram", "k": 4}
 HEAD = {"draft": {"architectures": ["LlamaForCausalLMEagle3"], "num_hidden_layers": 1}, "method": "eagle3", "k": 2}
 #: Small configurations of which vLLM's own configuration decides, by name.
@@ -73,13 +74,16 @@ DECIDED = {
     "ngram without lookup": NGRAM,
     "ngram with crossed lookup": NGRAM | {"options": {"prompt_lookup_max": 2, "prompt_lookup_min": 3}},
     "padded": PAIR | {"target": {"vocab_size": 320}},
-    "padded and mapped": PAIR | {"target": {"vocab_size": 320}, "options": {"use_heterogeneous_vocab": True}},
-    "mapped with a head": HEAD | {"options": {"use_heterogeneous_vocab": True}},
+    "padded and mapped": PAIR | {"target": {"vocab_size": 320}, "options": MAPPED},
+    "mapped with a head": HEAD | {"options": MAPPED},
     "K = 0": PAIR | {"k": 0},
     "unknown key": PAIR | {"options": {"num_speculative_token": 3}},
     "dead key": PAIR | {"options": {"disable_by_batch_size": 4}},
     "tensor_parallel_size as key": PAIR | {"options": {"tensor_parallel_size": 1}},
     "draft TP that is neither": PAIR | {"draft_tp": 3},
+    "heads over three GPUs": {"tp": 3},
+    "draft heads over two GPUs": PAIR | {"tp": 2, "draft": {"num_attention_heads": 1, "num_key_value_heads": 1}},
+    "sampled drafts, mapped": PAIR | {"options": MAPPED | {"draft_sample_method": "probabilistic"}},
     "MTP without MTP layers": {"method": "mtp", "k": 1},
     "draft window beyond both": PAIR | {"options": {"max_model_len": 4096}},
     "whole model of another family as head": {"draft": {"architectures": ["Qwen2ForCausalLM"], "model_type": "qwen2"},

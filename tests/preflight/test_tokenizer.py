@@ -1,6 +1,7 @@
 """Target and draft mean the same by an id, or it is said which ids differ."""
 
 import json
+import sys
 from pathlib import Path
 
 import pytest
@@ -112,6 +113,13 @@ def test_a_tokenizer_the_library_cannot_load_is_compared_without_cutting_text(fo
     found = compare(read_vocabulary(ours), read_vocabulary(theirs))
     assert (found.verdict, found.agreement) == ("same", None)
     assert "text was not cut by both: the tokenizers library cannot load" in found.notes[0]
+
+
+def test_without_the_library_ids_are_compared_all_the_same(between, monkeypatch):
+    monkeypatch.setitem(sys.modules, "tokenizers", None)
+    found = between(tokenizer(), permuted())
+    assert (found.verdict, len(found.differing_ids), found.agreement) == ("incompatible", 260, None)
+    assert found.notes == ("text was not cut by both: the tokenizers library is not installed",)
 
 
 def test_json_lists_so_many_ids_and_counts_all(between):
