@@ -393,3 +393,49 @@ def test_presets_are_listed_shown_and_refused_by_name():
     shown = labkit("presets", "llama-3.3-70b-1b")[0]
     assert "vllm serve meta-llama/Llama-3.3-70B-Instruct --tensor-parallel-size 4" in shown
     assert "no preset 'x'" in labkit("presets", "x", code=2)[1]
+
+
+LEGACY = "vllm serve T --speculative-model D --num-speculative-tokens 4 --use-v2-block-manager"
+MIGRATED = """vllm serve T --speculative-config '{"model":"D","num_speculative_tokens":4}'"""
+
+
+def test_migrate_a_command():
+    found = json.loads(labkit("migrate", LEGACY, "--json")[0])
+    assert list(found) == ["command", "speculative_config", "notes"]
+    assert found["command"] == MIGRATED
+    assert found["speculative_config"] == {"model": "D", "num_speculative_tokens": 4}
+    assert any("block manager" in note for note in found["notes"])
+    shown = labkit("migrate", LEGACY)[0]
+    assert shown.splitlines()[0] == MIGRATED
+    assert "--use-v2-block-manager dropped" in shown
+    assert labkit("migrate", MIGRATED)[0] == MIGRATED + "\n"
+
+
+def test_migrate_a_file_and_stdin(tmp_path):
+    script = tmp_path / "启动.sh"
+    script.write_text("\ufeff# 注释\n" + LEGACY.replace(" --", " \\\n  # 注释\n  --") + "\n", encoding="utf-8")
+    assert labkit("migrate", script)[0].splitlines()[0] == MIGRATED
+    done = subprocess.run(
+        [sys.executable, "-m", "labkit.cli", "migrate", "-"], input=script.read_bytes(), capture_output=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().splitlines()[0] == MIGRATED
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("pip install vllm", "error: no vLLM launch in this text; expected one of: vllm serve MODEL"),
+        ("vllm serve T --num-speculative-tokens five", "takes a whole number; got 'five'"),
+        ("nowhere.sh", "error: no vLLM launch in this text"),
+    ],
+)
+def test_migrate_refuses_what_is_no_launch(text, message):
+    out, said = labkit("migrate", text, code=2)
+    assert message in said
+    assert out == ""
+
+
+def test_migrate_refuses_a_file_that_is_no_text(tmp_path):
+    (tmp_path / "model.bin").write_bytes(b"\xff\xfe\x00")
+    assert "is not UTF-8 text" in labkit("migrate", tmp_path / "model.bin", code=2)[1]

@@ -11,6 +11,7 @@ from labkit.cli.counting import metrics, replay
 from labkit.cli.deciding import recommend, score
 from labkit.cli.drafting import drafters, models
 from labkit.cli.measuring import measure, sweep
+from labkit.cli.migrating import migrate
 from labkit.cli.preflighting import preflight, presets
 from labkit.cli.reporting import report
 from labkit.errors import LabError
@@ -20,7 +21,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.add_typer(models, name="models")
 app.add_typer(drafters, name="drafters")
-for command in (metrics, replay, preflight, presets, measure, sweep, score, recommend, report):
+for command in (metrics, replay, preflight, presets, migrate, measure, sweep, score, recommend, report):
     app.command()(command)
 
 
