@@ -10,7 +10,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from labkit.preflight.arguments import flag_kind, read_arguments
+from labkit.preflight.arguments import read_arguments
 from labkit.preflight.shell import Word
 from labkit.preflight.vllm_flags import VERSION
 
@@ -57,11 +57,11 @@ def find_launch(words: Sequence[Word]) -> Launch | None:
 def image_launch(words: Sequence[Word]) -> Launch | None:
     """The launch by an image's own entry point: ``docker run … IMAGE --model …``."""
     at = _image(words)
-    if at is None or not (following := words[at + 1 :]):
+    if at is None:
         return None
-    first, image = following[0].text, words[at].text
-    known = any(flag_kind(each.name) for each in read_arguments(following) if each.name)
-    if not (known or first == "serve" or "vllm" in image.lower()) or _base(following[0]) in ("bash", "sh", "-c"):
+    image, following, first = words[at].text, words[at + 1 :], _text(words, at + 1)
+    serves = "vllm" in image.lower() or first == "serve" or any(a.name == "model" for a in read_arguments(following))
+    if not serves or re.fullmatch(r"(?:.*/)?(?:ba|da|z)?sh|-l?c", first):
         return None
     serve = following[:1] if first == "serve" else ()
     old = re.search(r":v?0\.([0-9]{1,4})", image)

@@ -124,6 +124,7 @@ def test_text_as_it_is_pasted(text):
     [
         ("docker run --gpus all -v /a:/b -p 8000:8000 --ipc=host --rm -it vllm/vllm-openai:latest", "--model T", ""),
         ("sudo podman run -d --name v -e A=1 vllm/vllm-openai", "--model T", ""),
+        ("docker run vllm/vllm-openai", "", ""),
         ("docker run -p8000:8000 my/image", "--model T", ""),
         ("docker run --entrypoint vllm vllm/vllm-openai serve", "T", ""),
         ("docker exec -it box vllm serve", "T", " --port 1"),
@@ -131,7 +132,8 @@ def test_text_as_it_is_pasted(text):
     ],
 )
 def test_containers_keep_what_stands_around(front, program, tail):
-    assert migrate(f"{front} {program} {LEGACY}{tail}").command == f"{front} {program} {JSON}{tail}"
+    made = migrate(f"{front} {program} {LEGACY}{tail}")
+    assert made.command.split() == f"{front} {program} {JSON}{tail}".split()
 
 
 def test_a_module_in_a_container_becomes_the_command():
@@ -569,7 +571,7 @@ def test_any_characters_are_no_crash(text):
 NAMES = st.text(alphabet=string.ascii_lowercase, min_size=1, max_size=8).map(lambda name: f"--zz-{name}")
 
 
-@settings(max_examples=300, deadline=None)
+@settings(max_examples=150, deadline=None)
 @given(
     st.lists(st.tuples(NAMES, st.lists(VALUES.filter(lambda text: not text.startswith(("-", "–", "—"))), max_size=2))),
     st.sampled_from(["vllm serve T", "python3 -m vllm.entrypoints.openai.api_server --model T", "docker run vllm"]),
