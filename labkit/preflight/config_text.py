@@ -51,11 +51,12 @@ def read_config(word: Word, flag: str) -> tuple[dict[str, Any] | None, bool]:
 def _readings(word: Word) -> Iterator[tuple[Callable[[], Any], bool]]:
     text = word.text
     yield lambda: json.loads(text), True
-    if word.expansions:  # {"num_speculative_tokens":$K}: the number is the shell's to fill in
-        filled = text
-        for expansion in word.expansions:
-            filled = filled.replace(expansion, json.dumps(expansion))
-        yield lambda: json.loads(filled), True
+    if word.expansions:
+        pattern = "|".join(map(re.escape, sorted(word.expansions, key=len, reverse=True)))
+        inside = re.sub(pattern, lambda found: json.dumps(found[0])[1:-1], text)  # "$(cat "a")" inside a string
+        bare = re.sub(pattern, lambda found: json.dumps(found[0]), text)  # {"num_speculative_tokens":$K}
+        yield lambda: json.loads(inside), True
+        yield lambda: json.loads(bare), True
     yield lambda: _literal(text), False
     yield lambda: yaml.safe_load(text), False
     yield lambda: yaml.safe_load(_BARE_KEY.sub(r"\1: ", text)), False

@@ -21,7 +21,7 @@ from labkit.preflight.modern import Modern, modernise
 from labkit.preflight.python_call import looks_like_a_call, read_call
 from labkit.preflight.shell import Operator, Script, Word, write_shell
 from labkit.preflight.shell_reading import read_shell
-from labkit.preflight.yaml_config import read_yaml
+from labkit.preflight.yaml_config import read_yaml, refuse_manifest
 
 __all__ = ["Migration", "migrate"]
 
@@ -62,12 +62,18 @@ def migrate(text: str) -> Migration:
     """
     if not text.strip():
         raise ConfigError(f"there is nothing to migrate; {_EXPECTED}")
+    refuse_manifest(text)
     if call := read_call(text):
         return _checked(_from_settings(*call, what="a Python call", how="in Python: speculative_config={0!r}"))
-    if settings := read_yaml(text):
-        return _checked(_from_settings(*settings, what="a YAML config", how="in the file: speculative-config: {1}"))
     found = _Found()
-    command = _migrated_text(text.strip(), found)
+    try:  # a text with a launch in it is a command, whatever else it looks like
+        command, settings = _migrated_text(text.strip(), found), None
+    except ConfigError:  # an apostrophe of a config is an open quote in a shell
+        command, settings = None, read_yaml(text)
+        if not settings:
+            raise
+    if settings := settings or (read_yaml(text) if command is None else None):
+        return _checked(_from_settings(*settings, what="a YAML config", how="in the file: speculative-config: {1}"))
     if command is None:
         hint = "; as Python it has a syntax error" if looks_like_a_call(text) else ""
         raise ConfigError(f"no vLLM launch in this text{hint}; {_EXPECTED}")

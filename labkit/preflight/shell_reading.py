@@ -18,7 +18,7 @@ __all__ = ["read_shell"]
 _BLANK = r"[ \t\r\f\v\u00a0\u2003\u3000\u200b\ufeff]"
 _GAP = re.compile(rf"{_BLANK}+|\\{_BLANK}*(?:#[^\n]*)?(?:\n|\Z)")
 _COMMENT = re.compile(r"#[^\n]*")
-_FLAG = re.compile(r"-+[A-Za-z]")
+_FLAG = re.compile(r"[-–—]+[A-Za-z]")
 _OPERATOR = re.compile(r"\d*(?:>>|>\||>&|<<<|<<-?|<&|<>|>|<)|&>>?|&&|\|\||\|&|;;|[;&|()]")
 _PLACEHOLDER = re.compile(r"<[A-Za-z][\w ./-]*>(?=\s|\Z)")
 _PROMPT = re.compile(r"\s*(?:\$\s+|!)(?=\S)")
@@ -64,7 +64,8 @@ class _Reader:
                 self.tokens.append(Operator(operator[0]))
             else:
                 self.fresh = False
-                self._append(self._word())
+                self._join_flag()
+                self.tokens.append(self._word())
         while self.tokens and self.tokens[-1] == Operator("\n"):
             self.tokens.pop()
 
@@ -87,22 +88,23 @@ class _Reader:
         self.at, self.fresh = self.at + 1, True
         self._prompt()
 
-    def _append(self, word: Word) -> None:
-        """No command begins with a flag: such a line belongs to the command above."""
-        if _FLAG.match(word.text) and self.tokens[-1:] == [Operator("\n")] and isinstance(self.tokens[-2], Word):
+    def _join_flag(self) -> None:
+        """No command begins with a flag: a line that does belongs to the command above."""
+        if self._match(_FLAG) and self.tokens[-1:] == [Operator("\n")] and isinstance(self.tokens[-2], Word):
             self.tokens.pop()
             self.notes.append("lines that begin with a flag were joined to the command: a backslash was missing")
-        self.tokens.append(word)
 
     def _word(self) -> Word:
         if placeholder := self._match(_PLACEHOLDER):
             self.at, self.plain = placeholder.end(), False
             return Word(text=placeholder[0])
-        start, text, expansions, live = self.at, "", [], False
+        start, text, source, expansions, live = self.at, "", "", [], False
         while self.at < len(self.text) and not self._ends():
+            at = self.at
             part, found, acts = self._piece(start)
             text, expansions, live = text + part, expansions + found, live or acts
-        source = self.text[start : self.at].replace("\\\n", "") if live else None
+            source += "" if (spelled := self.text[at : self.at]) == "\\\n" else spelled
+        source = source if live else None
         if dashes := _DASHES.match(text):
             self.notes.append(f"{dashes[0]!r} before a flag's name was read as '--'")
             self.plain = False

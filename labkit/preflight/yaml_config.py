@@ -9,10 +9,20 @@ import yaml
 from labkit.errors import ConfigError
 from labkit.preflight.arguments import Argument, argument_of, flag_kind
 
-__all__ = ["read_yaml"]
+__all__ = ["read_yaml", "refuse_manifest"]
 
 _FIRST = re.compile(r"(?:\s|#[^\n]*\n|---[ \t]*\n)*(?:[\"']?[A-Za-z][\w.-]*[\"']?[ \t]*:(?:\s|\Z)|\{\s*[\"'])")
-_MANIFEST = {"apiVersion", "services", "containers", "spec"}
+_MANIFEST = re.compile(r"^(?:apiVersion|services|containers|spec)[ \t]*:", re.MULTILINE)
+
+
+def refuse_manifest(text: str) -> None:
+    """A compose file or a pod holds more than a launch; rewriting it is not ours.
+
+    Raises:
+        ConfigError: ``text`` is one.
+    """
+    if _MANIFEST.search(text):
+        raise ConfigError("this is a manifest of containers; give the command or the arguments of the one that serves")
 
 
 def read_yaml(text: str) -> tuple[list[Argument], list[str]] | None:
@@ -26,15 +36,11 @@ def read_yaml(text: str) -> tuple[list[Argument], list[str]] | None:
     try:
         found = yaml.safe_load(text)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
-        if "vllm serve" in text or "-m vllm" in text:  # a command with a word and a colon in front
-            return None
         where = f"line {mark.line + 1}: " if (mark := getattr(error, "problem_mark", None)) else ""
         problem = getattr(error, "problem", None) or str(error) or "nested too deeply"
         raise ConfigError(f"this begins like a YAML config and cannot be read; {where}{problem}") from None
     if not isinstance(found, dict):
         return None
-    if _MANIFEST & found.keys():
-        raise ConfigError("this is a manifest of containers; give the command or the arguments of the one that serves")
     if not any(flag_kind(str(key).replace("_", "-")) for key in found):
         return None
     notes, arguments = [], []

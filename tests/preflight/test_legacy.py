@@ -436,6 +436,14 @@ def test_a_yaml_config():
     assert migrate(made.command).command == made.command
 
 
+def test_a_yaml_config_with_an_apostrophe():
+    assert migrate("model: it's\nport: 1\n").command == """vllm serve 'it'"'"'s' --port 1"""
+
+
+def test_a_command_with_a_colon_in_front_is_a_command():
+    assert migrate(f"model: docker run vllm --model T {LEGACY}").command.startswith("model: docker run vllm --model T")
+
+
 def test_a_yaml_config_of_today():
     made = migrate("model: T\nspeculative-config:\n  model: D\n  num_speculative_tokens: 3\n")
     assert made.command == """vllm serve T --speculative-config '{"model": "D", "num_speculative_tokens": 3}'"""

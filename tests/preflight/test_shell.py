@@ -78,7 +78,7 @@ def test_what_was_repaired_is_said():
     script = read_shell('a\n–b {"c": 1}')
     assert [token.text for token in script.tokens] == ["a", "--b", '{"c": 1}']
     assert not script.plain
-    assert [note.split()[0] for note in script.notes] == ["'–'", "lines", "JSON"]
+    assert [note.split()[0] for note in script.notes] == ["lines", "'–'", "JSON"]
 
 
 def test_an_open_quote_names_its_line():
