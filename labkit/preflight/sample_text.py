@@ -6,7 +6,7 @@ language. Encoding needs the ``tokenizers`` library and a tokenizer.json it can 
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Collection, Iterable
 from functools import lru_cache
 from pathlib import Path
 
@@ -14,7 +14,7 @@ import yaml
 
 from labkit.paths import DATA
 
-__all__ = ["CannotEncode", "agreement", "coverage", "encoded_sample"]
+__all__ = ["CannotEncode", "agreement", "coverage", "encoded_sample", "in_sample"]
 
 Encoded = dict[str, list[list[tuple[int, int]]]]
 
@@ -38,8 +38,13 @@ def encoded_sample(tokenizer: Path) -> Encoded:
         loaded = Tokenizer.from_file(str(tokenizer))
     except Exception as error:  # the library raises no narrower class
         raise CannotEncode(f"the tokenizers library cannot load {tokenizer}: {error}") from None
-    texts: dict[str, list[str]] = yaml.safe_load((DATA / "tokenizer_sample.yaml").read_text(encoding="utf-8"))
-    return {language: [_encode(loaded, text) for text in found] for language, found in texts.items()}
+    return {language: [_encode(loaded, text) for text in found] for language, found in _sample().items()}
+
+
+def in_sample(meanings: Iterable[bytes]) -> bool:
+    """Whether any of these byte strings stands in the sample; some tokenizers put a blank before a text."""
+    held = [f" {text}".encode() for texts in _sample().values() for text in texts]
+    return any(meaning in text for meaning in meanings for text in held)
 
 
 def agreement(target: Encoded, draft: Encoded) -> dict[str, float]:
@@ -60,6 +65,11 @@ def coverage(target: Encoded, ids: Collection[int]) -> dict[str, float]:
         tokens = [number for text in texts for _, number in text]
         found[language] = sum(number in kept for number in tokens) / len(tokens)
     return found
+
+
+@lru_cache(maxsize=1)
+def _sample() -> dict[str, list[str]]:
+    return yaml.safe_load((DATA / "tokenizer_sample.yaml").read_text(encoding="utf-8"))
 
 
 def _encode(tokenizer, text: str) -> list[tuple[int, int]]:

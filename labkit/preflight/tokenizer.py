@@ -11,13 +11,12 @@ the target is accepted by accident only; so tokens are compared by id, never as 
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal
 
-from labkit.preflight.sample_text import CannotEncode, agreement, coverage, encoded_sample
+from labkit.preflight.sample_text import CannotEncode, agreement, coverage, encoded_sample, in_sample
 from labkit.preflight.vocabulary import CUTTING, Vocabulary
-from labkit.preflight.vocabulary_files import to_bytes
 
 __all__ = ["TokenizerComparison", "compare"]
 
@@ -63,17 +62,18 @@ def compare(
 ) -> TokenizerComparison:
     """Compare two tokenizers; sizes are the models' ``vocab_size``, rows of the embedding."""
     differing, notes = _differing(target, draft)
-    fillers = _fillers(target, draft) & set(differing)
-    differing = sorted(set(differing) - fillers)
+    fillers = _fillers(target, draft) & differing
+    differing -= fillers
     special = target.special | draft.special
     padded = fillers or (target_size and draft_size and target_size != draft_size)
     parts = tuple(name for name in sorted(target.parts.keys() & draft.parts.keys()) if _differs(target, draft, name))
-    rate, why = _agreement(target, draft, parts, set(differing))
+    rate, why = _agreement(target, draft, parts, differing)
+    listed = sorted(differing)
     return TokenizerComparison(
         verdict="incompatible" if differing else "padding_only" if padded else "same",
-        differing_ids=tuple(differing),
-        only_special=bool(differing) and special.issuperset(differing),
-        examples=tuple(f"id {n}: target {target.shown(n)}, draft {draft.shown(n)}" for n in differing[:5]),
+        differing_ids=tuple(listed),
+        only_special=bool(differing) and differing <= special,
+        examples=tuple(f"id {n}: target {target.shown(n)}, draft {draft.shown(n)}" for n in listed[:5]),
         tokens={"target": len(target.tokens), "draft": len(draft.tokens)},
         vocab_size={"target": target_size, "draft": draft_size},
         agreement=rate,
@@ -82,28 +82,19 @@ def compare(
     )
 
 
-def _differing(target: Vocabulary, draft: Vocabulary) -> tuple[list[int], list[str]]:
+def _differing(target: Vocabulary, draft: Vocabulary) -> tuple[set[int], list[str]]:
     """Ids whose tokens differ in meaning, and what could not be compared."""
     ours, theirs = target.tokens, draft.tokens
-    candidates = [number for number, token in ours.items() if theirs.get(number) != token]
-    candidates += theirs.keys() - ours.keys()
-    differing = [number for number in candidates if not _same(ours.get(number), theirs.get(number))]
+    differing = {number for number, token in ours.items() if theirs.get(number) != token} | theirs.keys() - ours.keys()
+    if target.spelling != draft.spelling:  # spelled alike, tokens of one meaning are one text
+        differing = {number for number in differing if target.meaning(number) != draft.meaning(number)}
     notes = []
     for role, known, other in (("target", target, draft), ("draft", draft, target)):
         if not known.special_known:  # the file leaves them to code, so nothing is known about these ids
             unseen = {number for number in differing if number not in known.tokens and number in other.special}
-            differing = [number for number in differing if number not in unseen]
+            differing -= unseen
             notes.append(f"{known.source} of the {role} does not hold its special tokens; {len(unseen)} not compared")
     return differing, notes
-
-
-def _same(ours: str | bytes | None, theirs: str | bytes | None) -> bool:
-    """Whether two tokens of perhaps different formats stand for the same bytes."""
-    if ours is None or theirs is None:
-        return False
-    if isinstance(ours, str) and isinstance(theirs, str) and ("▁" in ours) == ("▁" in theirs):
-        return ours == theirs  # written the same way: no need to look at 150,000 tokens byte by byte
-    return to_bytes(ours) == to_bytes(theirs)
 
 
 def _fillers(target: Vocabulary, draft: Vocabulary) -> set[int]:
@@ -111,8 +102,8 @@ def _fillers(target: Vocabulary, draft: Vocabulary) -> set[int]:
     found = set()
     for here, there in ((target, draft), (draft, target)):
         last = max(there.tokens, default=-1)
-        beyond = ((number, token) for number, token in here.tokens.items() if number > last)
-        found |= {number for number, token in beyond if isinstance(token, str) and _FILLER.fullmatch(token)}
+        beyond = {number: here.tokens[number] for number in here.tokens.keys() - there.tokens.keys() if number > last}
+        found |= {number for number, token in beyond.items() if isinstance(token, str) and _FILLER.fullmatch(token)}
     return found
 
 
@@ -126,9 +117,11 @@ def _agreement(
     """The rate by language, or None and why not."""
     if not target.path or not draft.path:
         return None, "text was not cut by both: that needs a tokenizer.json on either side"
-    alike = _cut_alike(target, draft, parts)
-    if alike and differing <= target.special | draft.special:
+    alike, special = _cut_alike(target, draft, parts), target.special | draft.special
+    if alike and differing <= special:
         return dict.fromkeys(("en", "zh"), 1.0), ""  # the sample holds no special tokens
+    if alike and _sure_to_miss(target, target.tokens.keys() - differing - special):
+        return dict.fromkeys(("en", "zh"), 0.0), ""
     try:
         ours = encoded_sample(target.path)
         if alike:  # one cut serves both: an id agrees where it means the same
@@ -136,6 +129,12 @@ def _agreement(
         return agreement(ours, encoded_sample(draft.path)), ""
     except CannotEncode as error:
         return None, f"text was not cut by both: {error}"
+
+
+def _sure_to_miss(target: Vocabulary, shared: Collection[int]) -> bool:
+    """Whether so few ids are shared that none of them can occur in the sample; this spares loading a tokenizer."""
+    as_it_stands = target.spelling == "byte_level" and target.parts["normalizer"] in (None, {"type": "NFC"})
+    return as_it_stands and len(shared) <= LISTED and not in_sample(filter(None, map(target.meaning, shared)))
 
 
 def _cut_alike(target: Vocabulary, draft: Vocabulary, parts: tuple[str, ...]) -> bool:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import lru_cache
 from pathlib import Path
 from typing import Any
@@ -25,19 +25,29 @@ CUTTING = ("normalizer", "pre_tokenizer", "model", "merges")
 
 @dataclass(frozen=True, kw_only=True)
 class Vocabulary:
-    """``tokens``: id → token. ``path``: a tokenizer.json that can be loaded to encode, else None."""
+    """``tokens``: id → token, written in the ``spelling`` of the format. ``path``: a tokenizer.json that can be loaded
+    to encode, else None."""
 
     source: str
     tokens: Mapping[int, str | bytes] = field(repr=False)
+    spelling: files.Spelling
     special: frozenset[int] = frozenset()
     special_known: bool = True
     parts: Mapping[str, Any] = field(default_factory=dict, repr=False)
     path: Path | None = None
 
+    def meaning(self, number: int) -> bytes | None:
+        """The bytes that an id stands for; None where there is no such id."""
+        token = self.tokens.get(number)
+        if token is None:
+            return None
+        literal = isinstance(token, str) and number in self.special
+        return token.encode("utf-8", "surrogatepass") if literal else files.to_bytes(token, self.spelling)
+
     def shown(self, number: int) -> str:
         """The token of an id, to read."""
-        token = self.tokens.get(number)
-        return "nothing" if token is None else repr(files.to_bytes(token).decode("utf-8", "replace"))
+        meaning = self.meaning(number)
+        return "nothing" if meaning is None else repr(meaning.decode("utf-8", "replace"))
 
 
 def read_vocabulary(folder: Path) -> Vocabulary | None:
@@ -51,12 +61,11 @@ def read_vocabulary(folder: Path) -> Vocabulary | None:
         if not found:
             continue
         try:
-            vocabulary = reader(found[0])
+            return _with_roles(reader(found[0]), folder)
         except (OSError, ValueError, KeyError, TypeError, IndexError, AttributeError) as error:
             raise ConfigError(
                 f"the tokenizer {found[0]} cannot be read ({error or type(error).__name__}); get the file again"
             ) from None
-        return _with_roles(vocabulary, folder)
     return None
 
 
@@ -70,7 +79,9 @@ def _from_tokenizer_json(path: Path) -> Vocabulary:
     )
     parts = {name: stored.get(name) for name in ("normalizer", "pre_tokenizer", "post_processor")}
     parts |= {"model": model, "merges": cuts}  # a Unigram model cuts by scores
-    return Vocabulary(source=path.name, tokens=tokens, special=special, parts=parts, path=path)
+    return Vocabulary(
+        source=path.name, tokens=tokens, spelling=files.spelling_of(stored), special=special, parts=parts, path=path
+    )
 
 
 def _from_model_file(path: Path) -> Vocabulary:
@@ -80,19 +91,19 @@ def _from_model_file(path: Path) -> Vocabulary:
         return _from_tiktoken(path)
     tokens, special, normalizer = files.sentencepiece(data)
     parts = {"normalizer": normalizer}
-    return Vocabulary(source=path.name, tokens=tokens, special=special, parts=parts)
+    return Vocabulary(source=path.name, tokens=tokens, spelling="pieces", special=special, parts=parts)
 
 
 def _from_tiktoken(path: Path) -> Vocabulary:
     tokens = files.tiktoken(path.read_bytes())
-    return Vocabulary(source=path.name, tokens=tokens, special_known=False)
+    return Vocabulary(source=path.name, tokens=tokens, spelling="bytes", special_known=False)
 
 
 def _from_tekken(path: Path) -> Vocabulary:
     stored = json.loads(path.read_bytes())
     tokens, special = files.tekken(stored)
     return Vocabulary(
-        source=path.name, tokens=tokens, special=special,
+        source=path.name, tokens=tokens, spelling="bytes", special=special,
         special_known=bool(stored.get("special_tokens")), parts={"pre_tokenizer": stored["config"].get("pattern")},
     )  # fmt: skip
 
@@ -102,7 +113,7 @@ def _from_vocab_json(path: Path) -> Vocabulary:
     merges = path.with_name("merges.txt")
     parts = {"merges": files.gpt2_merges(merges.read_text(encoding="utf-8"))} if merges.exists() else {}
     tokens = {number: token for token, number in vocab.items()}
-    return Vocabulary(source=path.name, tokens=tokens, parts=parts)
+    return Vocabulary(source=path.name, tokens=tokens, spelling="byte_level", parts=parts)
 
 
 #: By preference: what is found first is read.
@@ -132,9 +143,9 @@ def _with_roles(vocabulary: Vocabulary, folder: Path) -> Vocabulary:
     parts = {name: _content(roles[f"{name}_token"]) for name in ("bos", "eos") if f"{name}_token" in roles}
     template = folder / "chat_template.jinja"
     shown = template.read_text(encoding="utf-8") if template.exists() else config.get("chat_template")
-    return Vocabulary(
-        source=vocabulary.source, tokens={**vocabulary.tokens, **more}, special=frozenset(special),
-        special_known=vocabulary.special_known or bool(listed), path=vocabulary.path,
+    return replace(
+        vocabulary, tokens={**vocabulary.tokens, **more} if more else vocabulary.tokens, special=frozenset(special),
+        special_known=vocabulary.special_known or bool(listed),
         parts={**vocabulary.parts, **parts, **({"chat_template": shown} if shown else {})},
     )  # fmt: skip
 

@@ -1,7 +1,7 @@
 """The formats in which tokenizers are stored, read without the libraries that use them.
 
-*Conventions*: every reader returns id → token. A token is text as the format writes it ("Ġthe", "▁the"),
-or bytes where the format stores bytes.
+*Conventions*: every reader returns id → token, a token as the format writes it. The *spelling* says how that is:
+``byte_level`` text in GPT-2's alphabet ("Ġthe"), ``pieces`` SentencePiece's text ("▁the"), ``bytes`` bytes.
 
 Formats: ``tokenizer.json`` (Hugging Face), SentencePiece's protobuf, tiktoken's lines of base64 and rank,
 ``tekken.json`` (Mistral), ``vocab.json`` with ``merges.txt``.
@@ -11,15 +11,17 @@ from __future__ import annotations
 
 import base64
 import binascii
+import re
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, Literal
 
 __all__ = [
-    "Tokens", "gpt2_merges", "hugging_face", "is_tiktoken", "merge_pairs", "sentencepiece", "tekken", "tiktoken",
-    "to_bytes",
+    "Spelling", "Tokens", "gpt2_merges", "hugging_face", "is_tiktoken", "merge_pairs", "sentencepiece", "spelling_of",
+    "tekken", "tiktoken", "to_bytes",
 ]  # fmt: skip
 
 Tokens = dict[int, str | bytes]
+Spelling = Literal["byte_level", "pieces", "bytes"]
 
 
 def hugging_face(tokenizer: Mapping[str, Any]) -> tuple[Tokens, frozenset[int]]:
@@ -32,6 +34,12 @@ def hugging_face(tokenizer: Mapping[str, Any]) -> tuple[Tokens, frozenset[int]]:
     added = tokenizer.get("added_tokens") or []
     tokens |= {entry["id"]: entry["content"] for entry in added}
     return tokens, frozenset(entry["id"] for entry in added if entry.get("special"))
+
+
+def spelling_of(tokenizer: Mapping[str, Any]) -> Spelling:
+    """How a ``tokenizer.json`` writes its tokens, which its pre-tokenizer or decoder tells."""
+    steps = (tokenizer.get("pre_tokenizer"), tokenizer.get("decoder"))
+    return "byte_level" if any("'ByteLevel'" in str(step) for step in steps) else "pieces"
 
 
 def merge_pairs(merges: list[Any] | None) -> list[list[str]]:
@@ -101,16 +109,18 @@ def tekken(stored: Mapping[str, Any]) -> tuple[Tokens, frozenset[int]]:
     return tokens, frozenset(range(offset))
 
 
-def to_bytes(token: str | bytes) -> bytes:
-    """What a token stands for, whatever the format: text in GPT-2's alphabet or SentencePiece's as bytes."""
+def to_bytes(token: str | bytes, spelling: Spelling) -> bytes:
+    """What a token stands for."""
     if isinstance(token, bytes):
         return token
-    if len(token) == 6 and token.startswith("<0x") and token.endswith(">"):
+    if spelling == "byte_level":
+        try:
+            return bytes(map(_GPT2.__getitem__, token))
+        except KeyError:  # an added token, which is written as it is
+            return token.encode("utf-8", "surrogatepass")
+    if re.fullmatch("<0x[0-9A-Fa-f]{2}>", token):
         return bytes.fromhex(token[3:5])
-    try:
-        return bytes(map(_GPT2.__getitem__, token))
-    except KeyError:
-        return token.replace("▁", " ").encode("utf-8")
+    return token.replace("▁", " ").encode("utf-8", "surrogatepass")
 
 
 def _gpt2_alphabet() -> dict[str, int]:

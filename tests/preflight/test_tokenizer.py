@@ -3,12 +3,13 @@
 import json
 import sys
 from pathlib import Path
+from unicodedata import is_normalized
 
 import pytest
 
 from labkit.drafters.demo import locate
 from labkit.errors import ConfigError
-from labkit.preflight.sample_text import agreement, coverage
+from labkit.preflight.sample_text import _sample, agreement, coverage, encoded_sample
 from labkit.preflight.tokenizer import LISTED, compare
 from labkit.preflight.vocabulary import read_vocabulary
 from tests.preflight.conftest import MERGES, SPECIAL, permuted, tokenizer
@@ -75,6 +76,25 @@ def test_a_permuted_vocabulary(between):
     assert len(found.differing_ids) == 260, "261 ordinary tokens, the middle one stays"
     assert not found.only_special
     assert max(found.agreement.values()) < 0.05
+
+
+def test_ids_that_cannot_occur_in_the_sample_spare_the_cutting(folder, monkeypatch):
+    """Byte 0 stands in no text, "e" in every one; both keep their ids, all others go round."""
+    vocab, found = tokenizer()["model"]["vocab"], {}
+    target = read_vocabulary(folder("target"))
+    for kept in ("Ā", "e"):
+        others = [token for token in vocab if token != kept]
+        turned = dict(zip(others, [vocab[token] for token in [*others[1:], others[0]]], strict=True))
+        model = tokenizer()["model"] | {"vocab": turned | {kept: vocab[kept]}}
+        found[kept] = read_vocabulary(folder(kept, tokens=tokenizer(model=model)))
+    assert compare(target, found["e"]).agreement["en"] > 0
+    measured = coverage(encoded_sample(target.path), {vocab["Ā"]})
+    monkeypatch.setattr("labkit.preflight.tokenizer.encoded_sample", lambda path: pytest.fail("it was cut"))
+    assert compare(target, found["Ā"]).agreement == measured == {"en": 0.0, "zh": 0.0}
+
+
+def test_the_sample_is_as_normalisation_leaves_it():
+    assert all(is_normalized("NFC", text) for texts in _sample().values() for text in texts)
 
 
 def test_other_merges_cut_text_otherwise_although_ids_agree(between):

@@ -46,7 +46,8 @@ def test_sentencepiece_and_its_conversion_are_the_same(folder):
     old, new = folder("old", bare=True), folder("new")
     (old / "tokenizer.model").write_bytes(PIECES)
     vocab = [[text, 0.0] for text in ("<unk>", "<s>", "<0x0A>", "▁the", "词")]
-    stored = tokenizer(model={"type": "Unigram", "unk_id": 0, "vocab": vocab}) | {"added_tokens": []}
+    model = {"type": "Unigram", "unk_id": 0, "vocab": vocab}
+    stored = tokenizer(model=model, added_tokens=[], pre_tokenizer={"type": "Metaspace"}, decoder=None)
     (new / "tokenizer.json").write_text(json.dumps(stored))
     (new / "tokenizer_config.json").unlink()
     found = compare(read_vocabulary(old), read_vocabulary(new))
@@ -60,7 +61,7 @@ def tiktoken_lines(tokens):
 @pytest.mark.parametrize("name", ["tokenizer.model", "qwen.tiktoken"])
 def test_tiktoken_files_mean_the_same_as_byte_level_json(folder, name):
     path = folder("m", bare=True)
-    ordinary = [files.to_bytes(token) for token in tokenizer()["model"]["vocab"]]
+    ordinary = [files.to_bytes(token, "byte_level") for token in tokenizer()["model"]["vocab"]]
     (path / name).write_bytes(tiktoken_lines(ordinary))
     found = compare(read_vocabulary(folder("target")), read_vocabulary(path))
     assert found.verdict == "same"
@@ -99,6 +100,32 @@ def test_vocab_and_merges_files(folder):
     (path / "added_tokens.json").write_text(json.dumps({token: 261 + n for n, token in enumerate(SPECIAL)}))
     found = compare(read_vocabulary(folder("target")), read_vocabulary(path))
     assert (found.verdict, found.differing_parts) == ("same", ())
+
+
+@pytest.mark.parametrize(
+    ("token", "spelling", "meaning"),
+    [
+        ("Ġthe", "byte_level", b" the"), ("Ċ", "byte_level", b"\n"), ("Ã©", "byte_level", "é".encode()),
+        ("<tool▁call>", "byte_level", "<tool▁call>".encode()), ("▁the", "pieces", b" the"),
+        ("é", "pieces", "é".encode()),
+        ("<0x0A>", "pieces", b"\n"), ("<0xZZ>", "pieces", b"<0xZZ>"), (b"\xff", "bytes", b"\xff"),
+    ],
+)  # fmt: skip
+def test_what_a_token_stands_for(token, spelling, meaning):
+    assert files.to_bytes(token, spelling) == meaning
+
+
+def test_a_special_token_is_written_as_it_is(folder):
+    made = read_vocabulary(folder("m", tokens=tokenizer(special=["<Ġ>"])))
+    assert (made.tokens[32], made.meaning(32)) == ("Ġ", b" ")
+    assert (made.meaning(261), made.meaning(999)) == ("<Ġ>".encode(), None)
+
+
+def test_text_that_the_faster_parser_does_not_take_is_read_all_the_same(folder):
+    path = folder("m", tokens=tokenizer())
+    text = (path / "tokenizer.json").read_text()
+    (path / "tokenizer.json").write_text(text.replace("<|begin|>", "<|\\ud800|>"))
+    assert read_vocabulary(path).tokens[261] == "<|\ud800|>"
 
 
 def test_a_folder_without_a_tokenizer(folder):
