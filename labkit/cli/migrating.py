@@ -27,11 +27,13 @@ def migrate(
     ],
     as_json: Json = False,
 ) -> None:
-    """Rewrite a vLLM launch command of any version for vLLM 0.32, each change with its reason."""
+    """Rewrite a vLLM launch command of any version for vLLM 0.32, each change with its reason. Exit 2 where a key
+    or method is left that vLLM does not have."""
     from labkit.preflight.legacy import migrate as migrated
 
     made = migrated(_text(command))
     print_json(made.plain()) if as_json else _print(made)
+    made.check()
 
 
 def _text(command: str) -> str:

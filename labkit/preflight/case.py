@@ -14,14 +14,13 @@ from labkit.config import METHODS
 from labkit.preflight.launch import Launch
 from labkit.preflight.models import Model
 from labkit.preflight.tokenizer import TokenizerComparison
+from labkit.preflight.vllm_flags import method_in_path
 
 __all__ = ["Case", "HEADS", "READS_TARGET"]
 
 #: Methods whose drafter is a head that reads hidden states of the target.
 HEADS = ("eagle", "eagle3", "dflash", "dspark")
 READS_TARGET = (*HEADS, "mtp")
-#: What vLLM looks for in the draft's path, in this order, and the method it then takes.
-_IN_PATH = {"eagle-": "eagle", "eagle3": "eagle3", "dflash": "dflash", "dspark": "dspark"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -47,9 +46,7 @@ class Case:
         asked = self.asked
         if asked in HEADS or self.draft is None or METHODS.get(asked or "") is False:
             return asked
-        path = self.draft.name.lower()  # all of it: a folder above counts too
-        named = next((method for part, method in _IN_PATH.items() if part in path), None)
-        return named or self._by_config() or asked
+        return method_in_path(self.draft.name) or self._by_config() or asked
 
     def _by_config(self) -> str | None:
         """The method that vLLM reads from the draft's config."""
@@ -73,4 +70,5 @@ class Case:
     def sampling(self, name: str) -> Any:
         """A sampling parameter as requests or the target's generation config set it."""
         asked = self.launch.sampling.get(name)
-        return self.target.generation.get(name) if asked is None else asked
+        served = {} if self.launch.plain_sampling else self.target.generation
+        return served.get(name) if asked is None else asked

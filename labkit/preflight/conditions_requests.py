@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from labkit.errors import did_you_mean
 from labkit.preflight.case import Case
+from labkit.preflight.vllm_flags import SPECULATIVE_KEYS
 
 __all__ = ["CONDITIONS"]
 
@@ -58,11 +59,11 @@ def tensor_parallel_size_key(case: Case) -> Fields:
 
 def unknown_key(case: Case) -> Fields:
     """Keys of the speculative config that vLLM does not have, rules of their own apart."""
-    known = [*case.lists["speculative_keys"], "tensor_parallel_size", "disable_by_batch_size"]
-    strange = [key for key in case.launch.options if key.replace("-", "_") not in known]
+    own_rules = {"tensor_parallel_size", "disable_by_batch_size"}
+    strange = [key for key in case.launch.options if key not in SPECULATIVE_KEYS | own_rules]
     if not strange:
         return None
-    return {"keys": ", ".join(map(repr, strange)), "close": did_you_mean(strange[0], known)}
+    return {"keys": ", ".join(map(repr, strange)), "close": did_you_mean(strange[0], SPECULATIVE_KEYS)}
 
 
 def memory_short(case: Case) -> Fields:

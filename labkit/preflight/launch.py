@@ -10,27 +10,24 @@ import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from importlib.metadata import PackageNotFoundError, version
-from itertools import pairwise
 from typing import Any, Literal
 
-from labkit.config import STRICT, Drafter, EngineConfig, SpecConfig
+from labkit.config import STRICT, Drafter, EngineConfig, SpecConfig, read
 from labkit.errors import ConfigError
+from labkit.preflight.arguments import read_arguments
+from labkit.preflight.server_flags import fields_of, runner_of
+from labkit.preflight.shell import Word
+from labkit.preflight.vllm_flags import VERSION
 
 __all__ = ["READ_FROM", "Launch", "launch_of", "merge_speculative_config", "release", "vllm_here"]
 
 #: The version whose source the rules were read from, and the one looked at where none is named or installed.
-READ_FROM = "0.32.0"
+READ_FROM = f"{VERSION}.0"
 
 _NUMBERS = ("tp", "draft_tp", "pp", "dp", "max_model_len", "max_num_seqs", "max_num_batched_tokens",
             "max_cudagraph_capture_size", "request_tokens", "gpu_memory_gib")  # fmt: skip
-#: Flags of a vLLM server that a launch knows, with both of their spellings.
-_FLAGS = {
-    "--tensor-parallel-size": "tp", "-tp": "tp", "--pipeline-parallel-size": "pp", "-pp": "pp",
-    "--data-parallel-size": "dp", "-dp": "dp", "--max-model-len": "max_model_len",
-    "--max-num-seqs": "max_num_seqs", "--max-num-batched-tokens": "max_num_batched_tokens",
-    "--max-cudagraph-capture-size": "max_cudagraph_capture_size",
-}  # fmt: skip
-_SWITCHES = {"--enable-lora": "lora", "--enforce-eager": "eager"}
+#: Keys of the speculative config that are fields of a launch; all others are its options.
+_OWN = {"method": "method", "model": "draft", "num_speculative_tokens": "k", "draft_tensor_parallel_size": "draft_tp"}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -60,6 +57,7 @@ class Launch:
     lora: bool = False
     structured_outputs: str | None = None  # the backend
     sampling: dict[str, Any] = field(default_factory=dict)
+    plain_sampling: bool = False  # the server leaves the model's generation config aside
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -94,18 +92,18 @@ class Launch:
         return config | ({"draft_tensor_parallel_size": self.draft_tp} if self.draft_tp else {})
 
 
-def launch_of(engine: EngineConfig, spec: SpecConfig) -> Launch:
-    """The launch of one engine of a plan, parallelism and limits read from ``engine.args``."""
-    found: dict[str, Any] = {"max_model_len": engine.max_model_len, "max_num_seqs": engine.max_num_seqs}
-    words = [part for arg in engine.args for part in arg.split("=", 1)] + [""]
-    for flag, value in pairwise(words):
-        name = _FLAGS.get(flag.replace("_", "-"))
-        if name and re.fullmatch(r"\d+", value):
-            found[name] = int(value)
-        if flag in _SWITCHES:
-            found[_SWITCHES[flag]] = True
-    asked = spec.for_vllm() or {}
-    return Launch(target=engine.target, **merge_speculative_config(asked, found))
+def launch_of(engine: EngineConfig, spec: SpecConfig, *, sampling: Mapping[str, Any] | None = None) -> Launch:
+    """The launch of one engine of a plan, whose requests carry ``sampling``; parallelism and limits are read from
+    ``engine.args``, the model runner from ``engine.env``.
+
+    Raises:
+        ConfigError: a number among ``engine.args`` or the drafter's options cannot be read.
+    """
+    given = fields_of(read_arguments([Word(text=arg) for arg in engine.args]))
+    served = {"max_model_len": engine.max_model_len, "max_num_seqs": engine.max_num_seqs} | given
+    more = {"runner": runner_of(engine.env), "sampling": dict(sampling or {})}
+    asked = merge_speculative_config(spec.for_vllm() or {}, {"target": engine.target} | served | more)
+    return read(Launch, asked, where=f"the engine of {spec.label}")
 
 
 def merge_speculative_config(config: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
@@ -114,14 +112,9 @@ def merge_speculative_config(config: Mapping[str, Any], given: Mapping[str, Any]
     Raises:
         ConfigError: both name the same thing differently.
     """
-    own = {
-        "method": "method",
-        "model": "draft",
-        "num_speculative_tokens": "k",
-        "draft_tensor_parallel_size": "draft_tp",
-    }
-    named = {own[key]: value for key, value in config.items() if key in own and value is not None}
-    options = {key: value for key, value in config.items() if key not in own}
+    config = {key.replace("-", "_"): value for key, value in config.items()}  # vLLM takes both
+    named = {_OWN[key]: value for key, value in config.items() if key in _OWN and value is not None}
+    options = {key: value for key, value in config.items() if key not in _OWN}
     for name, value in named.items():
         if given.get(name) not in (None, value):
             raise ConfigError(f"{name} is {given[name]!r} here and {value!r} in the speculative config; give it once")

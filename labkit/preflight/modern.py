@@ -26,6 +26,7 @@ class Modern:
     words: tuple[Word, ...]
     config: dict[str, Any]
     notes: tuple[str, ...]
+    errors: tuple[str, ...]
     changed_config: bool
 
 
@@ -41,7 +42,10 @@ def modernise(arguments: Sequence[Argument], *, model_first: bool = True, serves
     words = [word for each in arguments for word in _words(each, asked, notes, serves=serves)]
     if model_first:
         words = _model_first(arguments, words, notes)
-    return Modern(words=tuple(words), config=asked.config, notes=tuple(notes), changed_config=asked.changed)
+    return Modern(
+        words=tuple(words), config=asked.config, notes=tuple(notes), errors=tuple(asked.errors),
+        changed_config=asked.changed,
+    )  # fmt: skip
 
 
 def _words(argument: Argument, asked: Speculation, notes: list[str], *, serves: bool) -> Sequence[Word]:

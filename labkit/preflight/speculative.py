@@ -16,23 +16,23 @@ from labkit.preflight.arguments import Argument
 from labkit.preflight.config_text import read_config, read_dotted, write_config
 from labkit.preflight.retired import DEAD_FLAGS, DEAD_KEYS, RENAMED
 from labkit.preflight.shell import Word
-from labkit.preflight.tidy_config import remarks, tidy
+from labkit.preflight.tidy_config import remarks, settle, tidy
 
 __all__ = ["Speculation", "speculation"]
 
 SHORTHANDS = {"spec-method": "method", "spec-model": "model", "spec-tokens": "num_speculative_tokens"}
 _NAMES = {*RENAMED, *DEAD_FLAGS, *SHORTHANDS, "speculative-config"}
 _TEXTS = {"model", "quantization", "method"}
-_LOOKUP = {"prompt_lookup_max", "prompt_lookup_min"}
-_OF_A_DRAFT = {"draft_tensor_parallel_size", "max_model_len", "quantization"}
 
 
 @dataclass
 class Speculation:
-    """``argument`` takes the place of the ``used`` ones where something ``changed``; None: nothing is left to ask."""
+    """``argument`` takes the place of the ``used`` ones where something ``changed``; None: nothing is left to ask.
+    ``errors``: what is kept as it stood though vLLM will end with an error on it."""
 
     config: dict[str, Any] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
+    errors: list[str] = field(default_factory=list)
     used: list[Argument] = field(default_factory=list)
     changed: bool = False
     expansions: tuple[str, ...] = ()
@@ -66,7 +66,7 @@ def speculation(arguments: Sequence[Argument], *, target_tp: int | None) -> Spec
     legacy = _legacy_keys(made)
     made.config |= {key: value for key, (value, _) in legacy.items() if key not in made.config}
     tidy(made)
-    _drop_what_conflicts(made, {key: argument.given for key, (_, argument) in legacy.items()})
+    settle(made, {key: argument.given for key, (_, argument) in legacy.items()}, target_tp)
     if made.config:
         made.notes += remarks(made.config, target_tp)
     return made
@@ -157,20 +157,3 @@ def _value(argument: Argument, key: str) -> Any:
         if word.expansions:
             return word.text
         raise ConfigError(f"{argument.given} takes a whole number; got {word.text!r}") from None
-
-
-def _drop_what_conflicts(made: Speculation, given: dict[str, str]) -> None:
-    """What a flag of an earlier version said that does not fit the drafter; there it was ignored."""
-    config = made.config
-    ngram = config.get("method") in ("ngram", "ngram_gpu")
-    if not (config.get("model") or config.get("method")):
-        why = "no drafter is named, so nothing was speculated"
-        unfit = set() if "num_speculative_tokens" in config else set(config)
-    elif ngram:
-        why, unfit = "ngram drafts without a model of its own", _OF_A_DRAFT
-    else:
-        why, unfit = "an ngram key conflicts with a model, which drafts by itself", _LOOKUP
-    for key in unfit & given.keys() & config.keys():
-        del config[key]
-        made.notes = [note for note in made.notes if not note.startswith(f'{given[key]} → "{key}"')]
-        made.change(f"{given[key]} dropped: {why}")

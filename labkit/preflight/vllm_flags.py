@@ -13,7 +13,7 @@ from collections.abc import Mapping
 
 from labkit.config import METHODS
 
-__all__ = ["KINDS", "SHORT", "SPECULATIVE_KEYS", "SPECULATIVE_METHODS", "VERSION"]
+__all__ = ["KINDS", "SHORT", "SPECULATIVE_KEYS", "SPECULATIVE_METHODS", "VERSION", "method_in_path"]
 
 VERSION = "0.32"
 
@@ -123,3 +123,11 @@ _KEYS = """
 #: Keys a user may set; the config has a few more, which vLLM fills in itself.
 SPECULATIVE_KEYS = frozenset(_KEYS.split())
 SPECULATIVE_METHODS = frozenset(METHODS) | {"custom_class", "extract_hidden_states"}
+
+#: What vLLM looks for in the draft's path, in this order, and the method it then takes.
+_IN_PATH = {"eagle-": "eagle", "eagle3": "eagle3", "dflash": "dflash", "dspark": "dspark"}
+
+
+def method_in_path(path: str) -> str | None:
+    """The method that vLLM takes from a draft's path; a folder above counts too."""
+    return next((method for part, method in _IN_PATH.items() if part in path.lower()), None)

@@ -3,7 +3,7 @@
 import pytest
 
 from labkit.config import Drafter, EngineConfig, SpecConfig
-from labkit.errors import ConfigError
+from labkit.errors import ConfigError, IncompatibleError
 from labkit.preflight.check import preflight
 from labkit.preflight.launch import Launch, launch_of, merge_speculative_config, release
 from tests.preflight.conftest import finding
@@ -33,12 +33,14 @@ def test_the_release_of_a_version(text, found):
 
 
 def test_a_launch_of_a_plans_engine():
-    args = ("--tensor-parallel-size", "4", "--max_num_batched_tokens=8192", "--enforce-eager")
-    engine = EngineConfig(target="T", max_model_len=4096, max_num_seqs=16, args=args)
+    args = ("-tp", "2", "--tensor-parallel-size", "4", "--max_num_batched_tokens=8k", "--enforce-eager")
+    runner = {"VLLM_USE_V2_MODEL_RUNNER": "1"}
+    engine = EngineConfig(target="T", max_model_len=4096, max_num_seqs=16, args=args, env=runner)
     drafter = Drafter(method="draft_model", model="D", options={"draft_tensor_parallel_size": 1, "quantization": "fp8"})
     launch = launch_of(engine, SpecConfig(drafter=drafter, k=3))
     assert (launch.target, launch.draft, launch.method, launch.k) == ("T", "D", "draft_model", 3)
-    assert (launch.tp, launch.draft_tp, launch.max_num_batched_tokens, launch.eager) == (4, 1, 8192, True)
+    assert (launch.tp, launch.draft_tp, launch.max_num_batched_tokens, launch.eager) == (4, 1, 8000, True)
+    assert launch.runner == "v2"
     assert (launch.max_model_len, launch.max_num_seqs, launch.options) == (4096, 16, {"quantization": "fp8"})
     assert launch.speculative_config() == {
         "method": "draft_model", "model": "D", "num_speculative_tokens": 3, "draft_tensor_parallel_size": 1,
@@ -47,15 +49,30 @@ def test_a_launch_of_a_plans_engine():
     assert launch_of(engine, SpecConfig()).drafter is None
 
 
+@pytest.mark.parametrize(
+    ("args", "options", "message"),
+    [
+        (("--pipeline-parallel-size", "two"), {}, "--pipeline-parallel-size is 'two'; write the number out"),
+        ((), {"draft_tensor_parallel_size": "one"}, "the engine of D K=3: draft_tp: .*; got 'one'"),
+    ],
+)
+def test_a_plan_whose_numbers_cannot_be_read(args, options, message):
+    drafter = Drafter(method="draft_model", model="D", options=options)
+    with pytest.raises(ConfigError, match=message):
+        launch_of(EngineConfig(target="T", args=args), SpecConfig(drafter=drafter, k=3))
+
+
 def test_one_thing_named_twice():
     with pytest.raises(ConfigError, match="k is 3 here and 5 in the speculative config; give it once"):
         merge_speculative_config({"num_speculative_tokens": 5}, {"k": 3})
-    assert merge_speculative_config({"num_speculative_tokens": 5, "x": 1}, {"k": 5}) == {"k": 5, "options": {"x": 1}}
+    assert merge_speculative_config({"num-speculative-tokens": 5, "x-y": 1}, {"k": 5}) == {
+        "k": 5, "options": {"x_y": 1},
+    }  # fmt: skip
 
 
 def test_a_refused_launch_raises_what_is_wrong(judge):
     with pytest.raises(
-        ConfigError, match="would not run this as meant:\nk_zero: vLLM refuses num_speculative_tokens 0"
+        IncompatibleError, match="not run this as meant:\nk_zero: vLLM refuses num_speculative_tokens 0"
     ):
         judge(draft={}, k=0).check()
 
@@ -77,14 +94,26 @@ def test_missing_and_damaged_folders_are_named(folder, tmp_path):
 
 def test_a_hub_id_is_taken_from_the_local_cache_alone(folder, tmp_path, monkeypatch):
     monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
-    with pytest.raises(
-        ConfigError, match=r"'owner/name' is no folder and is not in the hub cache .*: hf download owner/"
-    ):
-        preflight(Launch(target="owner/name"))
+    absent = preflight(Launch(target="owner/name", draft="owner/draft", k=3, pp=2, vllm="0.32.0"))
+    assert (absent.verdict, {found.rule for found in absent.findings if found.level == "warn"}) == (
+        "warn", {"config_unread", "tokenizer_unread", "pipeline_parallel"},
+    )  # fmt: skip
+    assert "hf download owner/name --include" in finding(absent, "config_unread").message
+    assert preflight(Launch(target="owner/name", method="mtp", k=1, vllm="0.32.0")).verdict == "warn"
     snapshots = tmp_path / "hub" / "models--owner--name" / "snapshots"
     snapshots.mkdir(parents=True)
     folder("model").rename(snapshots / "abc")
-    assert preflight(Launch(target="owner/name", vllm="0.32.0")).case.target.vocab_size == 272
+    found = preflight(Launch(target="owner/name", vllm="0.32.0"))
+    assert (found.case.target.vocab_size, found.case.target.name, found.verdict) == (272, "owner/name", "ok")
+
+
+def test_of_a_public_model_that_is_not_here_the_known_fields_are_looked_at(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    pair = {"target": "Qwen/Qwen2.5-72B-Instruct", "draft": "Qwen/Qwen2.5-0.5B-Instruct", "k": 5, "vllm": "0.32.0"}
+    report = preflight(Launch(tp=4, **pair))
+    assert {line.split(":")[0] for line in report.refused} == {"vocab_size", "draft_heads"}
+    assert report.tokenizer.verdict == "padding_only"
+    assert "its files are not here; looked at were the fields of its public config" in report.plain()["notes"][0]
 
 
 def test_a_multimodal_config_is_read_where_the_language_model_stands(judge):

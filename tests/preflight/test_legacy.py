@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import re
 import shlex
 import string
 
@@ -48,13 +49,44 @@ def test_the_command_of_the_article():
         "--gpu-memory-utilization", "0.90",
     ]  # fmt: skip
     assert made.command.endswith("--port 8000")
-    assert config_in(made.command) == made.speculative_config == {
-        "model": "/models/Qwen2.5-0.5B-Instruct", "num_speculative_tokens": 5, "draft_tensor_parallel_size": 1,
-    }  # fmt: skip
+    drafter = {"model": "/models/Qwen2.5-0.5B-Instruct", "num_speculative_tokens": 5}
+    assert config_in(made.command) == made.speculative_config == drafter
     assert shlex.join(shlex.split(made.command)) == made.command
     assert said(made, "--use-v2-block-manager dropped", "block manager")
     assert said(made, "vllm serve", "python3 -m vllm.entrypoints.openai.api_server")
-    assert said(made, "draft_tensor_parallel_size 1 kept", "target's tensor-parallel size 4", "error")
+    dropped = "--speculative-draft-tensor-parallel-size dropped: vLLM 0.32 ends with an error unless a draft model runs"
+    assert said(made, dropped, "(here 1 and 4); left out, it does")
+    assert not said(made, "draft_tensor_parallel_size")
+    assert made.errors == ()
+    assert migrate(made.command).command == made.command
+    in_one_line = " ".join(re.sub(r"#[^\n]*|\\", "", ARTICLE).split())
+    assert migrate(in_one_line).command == made.command
+
+
+@pytest.mark.parametrize(
+    ("flags", "size"),
+    [
+        ("-tp 4 --speculative-draft-tensor-parallel-size 4", 4),
+        ("--speculative-draft-tensor-parallel-size 1", 1),
+        ("-tp 4 --speculative-draft-tensor-parallel-size 1", None),
+        ("-tp 4 --speculative-draft-tensor-parallel-size 2", None),
+        ("-tp $N --speculative-draft-tensor-parallel-size 1", 1),
+    ],
+)
+def test_the_drafts_parallelism_is_kept_where_vllm_takes_it(flags, size):
+    """A draft model runs on as many GPUs as the target (vllm/v1/spec_decode/draft_model.py)."""
+    made = migrate(f"vllm serve T {flags} {LEGACY}")
+    assert made.speculative_config.get("draft_tensor_parallel_size") == size
+    assert said(made, "-size dropped: ") is (size is None)
+    assert said(made, "cannot be read here") is ("$N" in flags)
+
+
+@pytest.mark.parametrize(("size", "kept"), [(1, True), (4, True), (2, False)])
+def test_a_heads_parallelism_is_one_or_the_targets(size, kept):
+    config = {"method": "eagle3", "model": "D", "num_speculative_tokens": 3, "draft_tensor_parallel_size": size}
+    made = migrate(speculating(json.dumps(config), "-tp", "4"))
+    assert ("draft_tensor_parallel_size" in made.speculative_config) is kept
+    assert said(made, "'draft_tensor_parallel_size' dropped: vLLM 0.32 takes 1 or the target's 4 alone") is not kept
 
 
 def test_the_command_of_the_field_notes():
@@ -222,8 +254,8 @@ NGRAM = "vllm serve T --speculative-model [ngram] --num-speculative-tokens 4"
         ),
         (
             f"{NGRAM} --ngram-prompt-lookup-max 5",
-            {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 5},
-            "earlier versions took 1, vLLM now takes prompt_lookup_max",
+            {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 5, "prompt_lookup_min": 1},
+            '"prompt_lookup_min":1 written out: that is what versions with this flag took',
         ),
         (
             f"{NGRAM} -spec-draft-tp 1",
@@ -318,15 +350,35 @@ def test_keys_and_values_of_earlier_versions_in_the_config(config, today, note):
 @pytest.mark.parametrize(
     ("config", "note"),
     [
-        ('{"method":"ngram","num_spec_tokens":3}', "error on unknown keys; did you mean 'num_speculative_tokens'?"),
-        ('{"method":"ngrm","num_speculative_tokens":3}', "ends with an error on it; did you mean 'ngram'?"),
-        ('{"model":"D","num_speculative_tokens":3,"zzz":1}', "error on unknown keys"),
+        ('{"method":"ngram","num_spec_tokens":3}', r"unknown key 'num_spec_tokens' .*an 'num_speculative_tokens'\?"),
+        ('{"method":"ngrm","num_speculative_tokens":3}', r"unknown method 'ngrm', .*; did you mean 'ngram'\?"),
+        ('{"model":"D","num_speculative_tokens":3,"zzz":1}', r"unknown key 'zzz' in the speculative config, on which"),
     ],
 )
-def test_what_nobody_knows_in_the_config_is_kept_with_the_likely_name(config, note):
+def test_what_nobody_knows_in_the_config_is_an_error_and_nothing_is_lost(config, note):
     made = migrate(speculating(config))
     assert made.command == speculating(config)
-    assert said(made, note)
+    assert made.plain()["errors"] == list(made.errors)
+    with pytest.raises(ConfigError, match=note):
+        made.check()
+    assert migrate(made.command).errors == made.errors
+
+
+def test_unknown_keys_of_every_server_in_a_script_are_errors():
+    first, second = (speculating(json.dumps({"method": "ngram", key: 1})) for key in ("a_b", "c_d"))
+    made = migrate(f"{first}; {second}")
+    assert [error.split("'")[1] for error in made.errors] == ["a_b", "c_d"]
+
+
+def test_a_command_without_unknown_keys_has_no_errors():
+    migrate(ARTICLE).check()
+
+
+def test_a_lookup_window_in_the_config_stays_as_it_is():
+    """No version is told by it, and today's takes the largest size alone."""
+    made = migrate(speculating('{"method":"ngram","num_speculative_tokens":3,"prompt_lookup_max":5}'))
+    assert "prompt_lookup_min" not in made.speculative_config
+    assert said(made, "prompt_lookup_min is not given", "takes prompt_lookup_max")
 
 
 @pytest.mark.parametrize(
@@ -542,6 +594,51 @@ def test_a_users_mistake_is_said(text, message):
         migrate(text)
 
 
+# What a command asks for, as the rules look at it.
+
+
+def test_the_launch_of_a_command():
+    launch = migrate(
+        "VLLM_USE_V2_MODEL_RUNNER=0 vllm serve T -tp 4 -pp=2 --max-model-len 8K --max-num-seqs 32 --enable-lora "
+        "--gpu-memory-utilization 0.8 --generation-config vllm --speculative-model D --num-speculative-tokens 3"
+    ).launch()
+    assert (launch.target, launch.draft, launch.k, launch.method) == ("T", "D", 3, None)
+    assert (launch.tp, launch.pp, launch.dp, launch.runner) == (4, 2, 1, "v1")
+    assert (launch.max_model_len, launch.max_num_seqs, launch.gpu_memory_utilization) == (8192, 32, 0.8)
+    assert (launch.lora, launch.eager, launch.plain_sampling) == (True, False, True)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"docker run vllm/vllm-openai --model T {LEGACY}",
+        f"vllm serve U & vllm serve T {LEGACY}",
+        "model: T\nspeculative_model: D\nnum_speculative_tokens: 3\n",
+        "LLM('T', speculative_model='D', num_speculative_tokens=3)",
+        "vllm serve T --spec-model D --spec-tokens 3",
+    ],
+)
+def test_a_launch_is_that_of_the_server_that_speculates(text):
+    launch = migrate(text).launch()
+    assert (launch.target, launch.draft, launch.k) == ("T", "D", 3)
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("vllm serve --port 1", "names no model"),
+        ("vllm serve T -tp $N", r"-tp is '\$N', which only the shell can read; write the number out"),
+        ("vllm serve T -tp four", "-tp is 'four'; write the number out"),
+        ('vllm serve T --speculative-config "$S"', r"--speculative-config is \$S, which only the shell can read"),
+        ("vllm serve T --spec-model D --spec-tokens $K", "the command: k: .*; got "),
+        (speculating('{"method":"ngrm","num_speculative_tokens":3}'), "unknown drafting method 'ngrm'"),
+    ],
+)
+def test_what_a_command_does_not_tell_is_no_guess(text, message):
+    with pytest.raises(ConfigError, match=message):
+        migrate(text).launch()
+
+
 # Properties. Pieces that matter to a reader of shell text are much likelier here than in any text.
 
 PIECES = st.sampled_from(
@@ -567,6 +664,8 @@ def test_any_text_is_migrated_or_refused_with_words(text):
         return
     again = migrate(made.command)
     assert (again.command, again.speculative_config) == (made.command, made.speculative_config)
+    with contextlib.suppress(ConfigError):
+        made.launch()
 
 
 @settings(max_examples=300, deadline=None)

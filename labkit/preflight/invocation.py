@@ -14,7 +14,7 @@ from labkit.preflight.arguments import read_arguments
 from labkit.preflight.shell import Word
 from labkit.preflight.vllm_flags import VERSION
 
-__all__ = ["Launch", "find_launch", "image_launch"]
+__all__ = ["Invocation", "find_invocation", "image_invocation"]
 
 _COMMANDS = {"serve", "bench", "chat", "complete", "run-batch", "snapshot", "launch"}
 _PYTHON = re.compile(r"(?:python|pypy)[0-9.]*(?:\.exe)?|py")
@@ -32,7 +32,7 @@ _VARIABLES = {
 
 
 @dataclass(frozen=True, kw_only=True)
-class Launch:
+class Invocation:
     """``program`` as it is written today. ``serves``: its arguments are those of the server, so that unknown ones
     can be told; ``model_first``: it takes the model as a positional, not as ``--model``."""
 
@@ -44,7 +44,7 @@ class Launch:
     notes: tuple[str, ...] = ()
 
 
-def find_launch(words: Sequence[Word]) -> Launch | None:
+def find_invocation(words: Sequence[Word]) -> Invocation | None:
     """The launch in one command, if it starts vLLM itself."""
     for at, word in enumerate(words):
         if _base(word) in ("vllm", "vllm.exe") and _text(words, at + 1) in _COMMANDS:
@@ -54,7 +54,7 @@ def find_launch(words: Sequence[Word]) -> Launch | None:
     return None
 
 
-def image_launch(words: Sequence[Word]) -> Launch | None:
+def image_invocation(words: Sequence[Word]) -> Invocation | None:
     """The launch by an image's own entry point: ``docker run … IMAGE --model …``."""
     at = _image(words)
     if at is None:
@@ -79,15 +79,15 @@ def _launch(
     serves: bool | None = None,
     model_first: bool = True,
     notes: Sequence[str] = (),
-) -> Launch:
+) -> Invocation:
     serves = serves if serves is not None else (not program or program[-1].text == "serve")
-    return Launch(
+    return Invocation(
         before=tuple(words[:start]), program=tuple(program), arguments=tuple(words[end:]), serves=serves,
         model_first=model_first and serves, notes=(*notes, *_of_variables(words[:start])),
     )  # fmt: skip
 
 
-def _module(words: Sequence[Word], at: int) -> Launch:
+def _module(words: Sequence[Word], at: int) -> Invocation:
     module = words[at + 1].text
     start = at
     while start and words[start - 1].text.startswith("-"):  # python -u -m
