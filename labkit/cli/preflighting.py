@@ -88,6 +88,7 @@ def _print(report: Report) -> None:
         print(f"tokenizer: {found.verdict} ({tokens}; sample cut alike: {rates or 'not known'})")
         for line in (*found.examples, *found.notes):
             print(f"  {line}")
+    print(*report.notes, sep="\n", end="\n" if report.notes else "")
     if config := report.case.launch.speculative_config():
         print("--speculative-config", shlex.quote(json.dumps(config)))
 

@@ -3,6 +3,8 @@
 report = preflight(Launch(target="demo", draft="demo/draft-2l", k=4))
 report.verdict        # ok, warn or incompatible
 report.plain()        # as `labkit preflight --json` prints it
+
+Of a public model that is not on this machine the fields that presets carry are looked at, and a note says so.
 """
 
 from __future__ import annotations
@@ -10,22 +12,23 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-from labkit.errors import ConfigError
+from labkit.errors import IncompatibleError
 from labkit.preflight.case import Case
 from labkit.preflight.launch import Launch
 from labkit.preflight.models import Model, read_model
+from labkit.preflight.presets import public_model, public_tokenizers
 from labkit.preflight.pruned import target_ids
 from labkit.preflight.rules import Finding, evaluate, load_rules, verdict
 from labkit.preflight.sample_text import CannotEncode, coverage, encoded_sample
 from labkit.preflight.tokenizer import TokenizerComparison, compare
 from labkit.preflight.vocabulary import Vocabulary, read_vocabulary
 
-__all__ = ["Report", "preflight"]
+__all__ = ["Report", "case_of", "judge", "preflight"]
 
 
 @dataclass(frozen=True, kw_only=True)
 class Report:
-    """``findings`` hold the worst first; ``tokenizer`` is None where there was nothing to compare."""
+    """``findings`` hold the worst first."""
 
     case: Case
     findings: tuple[Finding, ...]
@@ -36,7 +39,23 @@ class Report:
 
     @property
     def tokenizer(self) -> TokenizerComparison | None:
+        """None where there was nothing to compare."""
         return self.case.tokenizer
+
+    @property
+    def refused(self) -> tuple[str, ...]:
+        """What is incompatible, a line each."""
+        return tuple(f"{f.rule}: {f.message}" for f in self.findings if f.level == "incompatible")
+
+    @property
+    def notes(self) -> tuple[str, ...]:
+        """Where less was read than a folder holds."""
+        models = (self.case.target, self.case.draft)
+        return tuple(
+            f"{model.name}: its files are not here; looked at were the fields of its public config that labkit carries"
+            for model in models
+            if model and not model.folder and model.config
+        )
 
     def plain(self) -> dict[str, Any]:
         return {
@@ -47,13 +66,13 @@ class Report:
             "k": self.case.launch.k,
             "vllm": self.case.launch.vllm,
             "speculative_config": self.case.launch.speculative_config(),
+            "notes": list(self.notes),
         }
 
     def check(self) -> None:
-        """Raise a ConfigError that names what is incompatible."""
-        if self.verdict == "incompatible":
-            wrong = [f"{f.rule}: {f.message}" for f in self.findings if f.level == "incompatible"]
-            raise ConfigError("vLLM would not run this as meant:\n" + "\n".join(wrong))
+        """Raise an IncompatibleError that names what is incompatible."""
+        if self.refused:
+            raise IncompatibleError("vLLM would not run this as meant:\n" + "\n".join(self.refused))
 
 
 def preflight(launch: Launch) -> Report:
@@ -62,19 +81,40 @@ def preflight(launch: Launch) -> Report:
     Raises:
         ConfigError: a folder is missing or a file in it is damaged.
     """
-    rules = load_rules()
-    target = read_model(launch.target, role="target")
-    draft = read_model(launch.draft, role="draft") if launch.draft else None
-    case = Case(launch=launch, target=target, draft=draft, lists=rules.lists)
-    if draft is not None:
-        found, unread = _compare(target, draft, head=case.method != "draft_model")
-        case = replace(case, tokenizer=found, unread=unread)
-    return Report(case=case, findings=tuple(evaluate(case, rules)))
+    return judge(case_of(launch))
+
+
+def case_of(launch: Launch) -> Case:
+    """The launch with what its models' files say.
+
+    Raises:
+        ConfigError: a folder is missing or a file in it is damaged.
+    """
+    target = _model(launch.target, role="target")
+    draft = _model(launch.draft, role="draft") if launch.draft else None
+    case = Case(launch=launch, target=target, draft=draft, lists=load_rules().lists)
+    if draft is None:
+        return case
+    found, unread = _compare(target, draft, head=case.method != "draft_model")
+    return replace(case, tokenizer=found, unread=unread)
+
+
+def judge(case: Case) -> Report:
+    """Apply every rule to a case."""
+    return Report(case=case, findings=tuple(evaluate(case, load_rules())))
+
+
+def _model(name: str, *, role: str) -> Model:
+    model = read_model(name, role=role)
+    return model if model.folder else public_model(model.name) or model
 
 
 def _compare(target: Model, draft: Model, *, head: bool) -> tuple[TokenizerComparison | None, str]:
     """The comparison, or None and why there is none. A head without a tokenizer uses its target's."""
-    ours, theirs = (read_vocabulary(model.folder) if model.folder else None for model in (target, draft))
+    if not (target.folder and draft.folder):
+        known = public_tokenizers(target.name, draft.name)
+        return known, "" if known else "the tokenizer files of both are not here"
+    ours, theirs = read_vocabulary(target.folder), read_vocabulary(draft.folder)
     if ours is None:
         return None, f"the target {target.name} has no tokenizer that labkit reads"
     if theirs is None and not head:
@@ -91,20 +131,15 @@ def _compare(target: Model, draft: Model, *, head: bool) -> tuple[TokenizerCompa
 def _pruned(vocabulary: Vocabulary, target: Model, draft: Model) -> dict[str, Any]:
     """A head's reduced vocabulary: its size, whether its map fits the target, what of a text it covers."""
     found = {"draft_vocab_size": draft.draft_vocab_size, "valid": True, "why": "", "covers": None}
-    ids = target_ids(draft.folder) if draft.folder else None
+    ids = target_ids(draft.folder)
     if ids is None:  # without the weights' file the map is not known
         return found
+    beyond = sum(not 0 <= number < (target.vocab_size or len(vocabulary.tokens)) for number in ids)
     if len(ids) != draft.draft_vocab_size:
-        return found | {
-            "valid": False,
-            "why": f"d2t has {len(ids)} entries, draft_vocab_size is {draft.draft_vocab_size}",
-        }
-    outside = [number for number in ids if not 0 <= number < (target.vocab_size or len(vocabulary.tokens))]
-    if outside:
-        return found | {
-            "valid": False,
-            "why": f"{len(outside)} of its tokens are beyond the target's {target.vocab_size}",
-        }
+        why = f"d2t has {len(ids)} entries, draft_vocab_size is {draft.draft_vocab_size}"
+        return found | {"valid": False, "why": why}
+    if beyond:
+        return found | {"valid": False, "why": f"{beyond} of its tokens are beyond the target's {target.vocab_size}"}
     try:
         return found | {"covers": coverage(encoded_sample(vocabulary.path), ids) if vocabulary.path else None}
     except CannotEncode:

@@ -13,6 +13,12 @@ __all__ = ["CONDITIONS"]
 Fields = dict[str, object] | None
 
 
+def config_unread(case: Case) -> Fields:
+    """Models of which nothing is known here."""
+    names = [model.name for model in (case.target, case.draft) if model and not model.config]
+    return {"models": " and ".join(names), "first": names[0]} if names else None
+
+
 def vocab_size(case: Case) -> Fields:
     """A draft model with a vocabulary of another size, and no mapping between the two."""
     sizes = case.target.vocab_size, case.draft.vocab_size if case.draft else None
@@ -143,6 +149,8 @@ def mtp_missing(case: Case) -> Fields:
     if case.method != "mtp":
         return None
     model = case.draft or case.target
+    if not model.config:
+        return None
     known = {model.model_type, *model.architectures} & set(case.lists["mtp_models"])
     if known and model.mtp_layers != 0:
         return None
@@ -174,7 +182,7 @@ def vocabulary_of_head(case: Case) -> Fields:
 CONDITIONS = {
     made.__name__: made
     for made in (
-        vocab_size, tokenizer_differs, tokenizer_unread, encoding_differs, heterogeneous_vocab,
+        config_unread, vocab_size, tokenizer_differs, tokenizer_unread, encoding_differs, heterogeneous_vocab,
         heterogeneous_vocab_misused, hidden_size, pruned_vocabulary, pruned_vocabulary_broken, window_short,
         window_option, method_from_path, head_as_draft_model, head_architecture, eagle3_target, mtp_missing,
         mtp_indivisible, mtp_beyond_depth, vocabulary_of_head,

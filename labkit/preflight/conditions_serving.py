@@ -14,6 +14,8 @@ from labkit.preflight.launch import READ_FROM, release
 __all__ = ["CONDITIONS"]
 
 Fields = dict[str, object] | None
+#: Methods whose drafter reads the target's inner layers.
+_READS_INNER = ("eagle3", "dflash", "dspark")
 
 
 def other_version(case: Case) -> Fields:
@@ -81,8 +83,10 @@ def draft_heads(case: Case) -> Fields:
 
 
 def pipeline_parallel(case: Case) -> Fields:
-    """Speculation over pipeline stages, by methods that need nothing from inner layers."""
-    if case.launch.pp == 1 or not case.method or case.method in ("eagle3", "dflash", "dspark"):
+    """Speculation over pipeline stages, by methods that need nothing from inner layers, or under a target that does
+    not tell its architecture."""
+    inner = case.method in _READS_INNER and case.target.architectures
+    if case.launch.pp == 1 or not case.method or inner:
         return None
     return {"pp": case.launch.pp, "method": case.method}
 
@@ -98,9 +102,9 @@ def pipeline_parallel_not_relayed(case: Case) -> Fields:
 
 def _inner_over_pp(case: Case, *, relays: bool) -> Fields:
     name = next(iter(case.target.architectures), "")
-    if case.launch.pp == 1 or case.method not in ("eagle3", "dflash", "dspark"):
+    if case.launch.pp == 1 or case.method not in _READS_INNER or not name:
         return None
-    fields = {"pp": case.launch.pp, "method": case.method, "architecture": name or "unnamed"}
+    fields = {"pp": case.launch.pp, "method": case.method, "architecture": name}
     return fields if (name in case.lists["relays_hidden_states"]) == relays else None
 
 

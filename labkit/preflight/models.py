@@ -29,7 +29,8 @@ _BYTES = {"float32": 4, "float16": 2, "bfloat16": 2, "float8_e4m3fn": 1}
 
 @dataclass(frozen=True, kw_only=True)
 class Model:
-    """A model as its config describes it; ``folder`` is None where only the config is known."""
+    """A model as its config describes it; ``folder`` is None where only the config is known, or (an empty one) not
+    even that."""
 
     name: str
     config: Mapping[str, Any]
@@ -115,35 +116,33 @@ class Model:
 
 
 def read_model(name: str, *, role: str) -> Model:
-    """The model that ``name`` (a folder, a demo name, or a hub id in the local hub cache) stands for.
+    """The model that ``name`` (a folder, a demo name, or a hub id) stands for. Of a hub id the local hub cache is
+    read; one that is not there gives an empty config, for nothing is fetched here.
 
     Raises:
         ConfigError: there is no such folder, it has no config.json, or it is no JSON.
     """
     folder = Path(locate(name, role=role))
-    if not folder.is_dir():
-        folder = _cached(name, role)
+    hub_id = None if folder.is_dir() else name
+    if hub_id and (folder := _cached(hub_id)) is None:
+        return Model(name=hub_id, config={})
     config = read_config(folder)
     if not isinstance(config, dict):
         raise ConfigError(f"{folder / 'config.json'} holds no JSON object; get the file again")
     generation = folder / "generation_config.json"
     return Model(
-        name=str(folder), config=config, folder=folder, generation=_json(generation) if generation.exists() else {}
-    )
+        name=hub_id or str(folder), config=config, folder=folder,
+        generation=_json(generation) if generation.exists() else {},
+    )  # fmt: skip
 
 
-def _cached(name: str, role: str) -> Path:
-    """The newest snapshot of a hub id that was fetched before; nothing is fetched here."""
+def _cached(name: str) -> Path | None:
+    """The newest snapshot of a hub id that was fetched before."""
     home = Path(os.environ.get("HF_HOME") or Path.home() / ".cache" / "huggingface")
     cache = Path(os.environ.get("HF_HUB_CACHE") or home / "hub")
     snapshots = (cache / f"models--{name.replace('/', '--')}" / "snapshots").glob("*/config.json")
     found = max(snapshots, key=lambda path: path.stat().st_mtime, default=None)
-    if found is None:
-        raise ConfigError(
-            f"the {role} {name!r} is no folder and is not in the hub cache {cache}; its config and tokenizer are "
-            f"enough: hf download {name} --include '*.json' '*.model' '*.txt'"
-        )
-    return found.parent
+    return found.parent if found else None
 
 
 def _json(path: Path) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
-from labkit.errors import EngineError
+from labkit.errors import ConfigError, EngineError
 from labkit.preflight.check import Report
 from labkit.preflight.launch import Launch
 from labkit.preflight.rules import Finding
@@ -74,8 +74,15 @@ def ask(launches: Sequence[Launch], *, timeout: float = 300.0) -> list[Answer]:
 
 
 def with_own_words(report: Report) -> Report:
-    """The report with vLLM's own answer as a finding, first where it refuses."""
+    """The report with vLLM's own answer as a finding, first where it refuses.
+
+    Raises:
+        ConfigError: a model is not on this machine.
+        EngineError: as :func:`ask` says.
+    """
     case = report.case
+    if absent := [model.name for model in (case.target, case.draft) if model and not model.folder]:
+        raise ConfigError(f"vLLM can be asked about models on this machine only; not here: {', '.join(absent)}")
     (answer,) = ask([replace(case.launch, target=case.target.name, draft=case.draft.name if case.draft else None)])
     state = "supported" if answer.accepted else "unsupported"
     said = "The installed vLLM accepts this configuration." if answer.accepted else f"vLLM says: {answer.words}"

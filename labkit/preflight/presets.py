@@ -1,8 +1,9 @@
 """Known pairs of target and drafter (``data/presets/*.yaml``): command, verdict, what to know.
 
-*Conventions*: a preset holds the fields of both public configs that rules look at, with their sources, so that
-its verdict follows from the rules and not from an opinion; its tokenizer verdict is stated with a source, for
-no tokenizer files are shipped. ``labkit preflight`` on the real folders says more.
+*Conventions*: a preset holds the fields of both public configs that rules look at, with the places they were read
+from, so that its verdict follows from the rules and not from an opinion; what could not be read is left out and
+counts as unknown. Its tokenizer verdict is stated with a source, for no tokenizer files are shipped.
+``labkit preflight`` on the real folders says more.
 """
 
 from __future__ import annotations
@@ -21,10 +22,10 @@ from labkit.paths import DATA
 from labkit.preflight.case import Case
 from labkit.preflight.launch import READ_FROM, Launch
 from labkit.preflight.models import Model
-from labkit.preflight.rules import Finding, evaluate, load_rules, verdict
+from labkit.preflight.rules import Finding, evaluate, load_rules
 from labkit.preflight.tokenizer import TokenizerComparison
 
-__all__ = ["Preset", "load_preset", "load_presets"]
+__all__ = ["Preset", "load_preset", "load_presets", "public_id", "public_model", "public_tokenizers"]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -50,9 +51,14 @@ class SameTokens:
     source: str
     differing: tuple[int, ...] = ()
 
+    def described(self) -> TokenizerComparison:
+        return TokenizerComparison(verdict=self.verdict, differing_ids=self.differing, examples=(self.source,))
+
 
 @dataclass(frozen=True, kw_only=True)
 class Preset:
+    """``because``: the rules that the verdict rests on; ``sources``: where the fields of the configs stand."""
+
     __pydantic_config__ = STRICT
 
     name: str
@@ -79,6 +85,15 @@ class Preset:
         )  # fmt: skip
 
     @property
+    def case(self) -> Case:
+        return Case(
+            launch=self.launch, target=self.target.described(), draft=self.draft.described() if self.draft else None,
+            tokenizer=self.tokenizer.described() if self.tokenizer else None,
+            unread="the tokenizer files of both are not here" if self.draft and not self.tokenizer else "",
+            lists=load_rules().lists,
+        )  # fmt: skip
+
+    @property
     def command(self) -> str:
         """The command that serves it, ready for a shell; the demo's models are served by the lab."""
         if self.target.model == "demo":
@@ -92,15 +107,7 @@ class Preset:
 
     def findings(self) -> list[Finding]:
         """What the rules say of the fields given here."""
-        rules = load_rules()
-        known = TokenizerComparison(verdict=self.tokenizer.verdict, differing_ids=self.tokenizer.differing,
-                                    examples=(self.tokenizer.source,)) if self.tokenizer else None  # fmt: skip
-        draft = self.draft.described() if self.draft else None
-        case = Case(launch=self.launch, target=self.target.described(), draft=draft, tokenizer=known, lists=rules.lists)
-        return evaluate(case, rules)
-
-    def computed(self) -> str:
-        return verdict(self.findings())
+        return evaluate(self.case, load_rules())
 
     def plain(self) -> dict[str, Any]:
         return {
@@ -137,3 +144,26 @@ def load_preset(name: str) -> Preset:
     if name not in known:
         raise ConfigError(f"no preset {name!r}; there are {', '.join(known)}{did_you_mean(name, known)}")
     return known[name]
+
+
+def public_model(hub_id: str) -> Model | None:
+    """What presets carry of a public model; None of others."""
+    return next((each.described() for each in _public() if each.model == hub_id), None)
+
+
+def public_id(folder: str) -> str | None:
+    """The hub id of the public model that ``folder`` is named like; None where presets have none."""
+    last = folder.rstrip("/").split("/")[-1].lower()
+    return next((each.model for each in _public() if each.model.split("/")[-1].lower() == last), None)
+
+
+def _public() -> list[Named]:
+    named = [each for preset in load_presets().values() for each in (preset.target, preset.draft) if each]
+    return [each for each in named if each.config and not each.model.startswith("demo")]
+
+
+def public_tokenizers(target: str, draft: str) -> TokenizerComparison | None:
+    """What is known of the tokenizers of two public models, given by their hub ids; None where nothing is."""
+    pairs = {(p.target.model, p.draft.model): p.tokenizer for p in load_presets().values() if p.draft and p.tokenizer}
+    known = pairs.get((target, draft))
+    return known.described() if known else None

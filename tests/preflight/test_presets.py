@@ -6,8 +6,11 @@ from itertools import pairwise
 
 import pytest
 
+from labkit.drafters.card import CARD
+from labkit.drafters.package import shipped
 from labkit.errors import ConfigError
-from labkit.preflight.presets import load_preset, load_presets
+from labkit.preflight.presets import load_preset, load_presets, public_id, public_model, public_tokenizers
+from labkit.preflight.rules import verdict
 
 PRESETS = load_presets()
 
@@ -15,7 +18,7 @@ PRESETS = load_presets()
 @pytest.mark.parametrize("preset", PRESETS.values(), ids=PRESETS)
 def test_a_preset_names_the_verdict_that_its_fields_have(preset):
     findings = preset.findings()
-    assert preset.computed() == preset.verdict
+    assert verdict(findings) == preset.verdict
     assert set(preset.because) == {finding.rule for finding in findings if finding.level == preset.verdict}
     assert preset.title
     assert preset.sources
@@ -72,5 +75,37 @@ def test_an_unknown_preset_is_named_with_the_likely_one():
 
 def test_a_preset_as_json():
     plain = load_preset("llama-3.3-70b-eagle3").plain()
-    assert json.loads(json.dumps(plain))["findings"][0]["rule"] == "window_short"
-    assert plain["tokenizer"] == "same"
+    assert json.loads(json.dumps(plain))["findings"][0]["rule"] == "config_unread"
+    assert plain["tokenizer"] is None
+
+
+def test_what_was_not_read_is_unknown_and_no_guess():
+    """No verdict is fine where the tokenizers of a draft model, or the config of a head, were not read."""
+    for preset in PRESETS.values():
+        if preset.draft and (not preset.tokenizer or not preset.draft.config):
+            assert preset.verdict != "ok", preset.name
+
+
+def test_every_public_config_says_where_it_was_read():
+    for preset in PRESETS.values():
+        for named in (preset.target, preset.draft):
+            if named and named.config and "/" in named.model and not named.model.startswith("demo"):
+                assert any(f"{named.model}/blob/main/config.json (" in source for source in preset.sources), named.model
+
+
+def test_the_demo_preset_is_the_head_that_is_shipped():
+    card = json.loads((shipped()["eagle3"] / CARD).read_text(encoding="utf-8"))
+    own = load_preset("smollm2-demo").draft.config
+    assert {key: own[key] for key in card["config"].keys() & own.keys()} == {
+        key: card["config"][key] for key in card["config"].keys() & own.keys()
+    }
+    assert "draft_vocab_size" in own
+
+
+def test_public_models_by_id_and_by_the_name_of_a_folder():
+    assert public_model("Qwen/Qwen2.5-72B-Instruct").heads == 64
+    assert public_model("someone/Qwen2.5-72B-Instruct") is None
+    assert public_id("/models/qwen2.5-72b-instruct/") == "Qwen/Qwen2.5-72B-Instruct"
+    assert public_id("demo/eagle3") is None
+    assert public_tokenizers("Qwen/Qwen2.5-72B-Instruct", "Qwen/Qwen2.5-7B-Instruct").verdict == "same"
+    assert public_tokenizers("Qwen/Qwen3-32B", "Qwen/Qwen3-0.6B") is None

@@ -141,7 +141,7 @@ CASES = [
     ("other_version", "unknown", NGRAM | {"vllm": "0.31.0"}),
 ]
 #: Rules whose launches need files of their own; tested one by one below.
-BY_FILES = {"pruned_vocabulary_broken", "memory", "memory_short"}
+BY_FILES = {"config_unread", "pruned_vocabulary_broken", "memory", "memory_short"}
 
 
 def look(judge, launch):
@@ -205,6 +205,12 @@ def test_a_good_launch_is_ok(judge, launch):
     report = look(judge, launch)
     assert report.verdict == "ok", report.findings
     assert [found for found in report.findings if found.level != "ok"] == []
+
+
+@pytest.mark.parametrize("more", [{"sampling": {"min_p": 0.0}}, {"plain_sampling": True}])
+def test_what_requests_send_stands_above_the_generation_config(judge, more):
+    """A generation config with min_p is no obstacle where requests send another or the server leaves it aside."""
+    assert judge(**DRAFT | {"generation": {"min_p": 0.05}} | more).verdict == "ok"
 
 
 def test_a_request_that_ends_at_the_edge_of_the_window(judge):
