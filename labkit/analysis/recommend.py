@@ -37,6 +37,7 @@ BARRED = {
     "contaminated": "other clients used the engine meanwhile",
     "reset": "the engine restarted meanwhile",
     "method_mismatch": "the engine ran another method or K",
+    "incompatible": "preflight finds it incompatible",
 }
 _INCOMPLETE = "there is no error estimate of its prediction, so its interval is too narrow to compare; measure it"
 

@@ -17,6 +17,7 @@ from labkit.analysis.speedup import cell_tpot
 from labkit.config import SpecConfig
 from labkit.errors import ConfigError, PredictionError
 from labkit.measure.scored import read_scores
+from labkit.preflight.plan_check import PlanCheck
 from labkit.records import Measurement
 from labkit.store import Run
 from labkit.view.frames import HERE, RANK, Frames, Row, filtered
@@ -66,6 +67,7 @@ class Lab:
         self._frames: dict[tuple[str, str, float], Frames] = {}
         if not self._measurements:
             raise ConfigError(f"{run.folder} holds no measured cell yet; 'labkit sweep PLAN.yaml' measures some")
+        self._preflight, self._refused = PlanCheck(run.plan), dict[tuple[str, int], tuple[str, ...]]()
         self.options: Options = options_of(run, self._measurements, up_to=UP_TO)
         if not self.options.methods:
             why = "".join(f"\n  {name}: {reason}" for name, reason in self.options.left_out.items())
@@ -88,6 +90,17 @@ class Lab:
     def spec(self, selection: Selection) -> SpecConfig:
         drafters = {d.name: d for d in self.plan.drafters}
         return SpecConfig(drafter=drafters[selection.drafter], k=selection.k)
+
+    def refused(self, selection: Selection) -> tuple[str, ...]:
+        """Why the selected setting cannot work as meant with this target, a line each; empty where nothing says so,
+        or where the models' files are not here to be looked at."""
+        setting = (selection.drafter, selection.k)
+        if setting not in self._refused:
+            try:
+                self._refused[setting] = self._preflight.refused(self.spec(selection))
+            except ConfigError:
+                self._refused[setting] = ()
+        return self._refused[setting]
 
     def snapped(self, selection: Selection) -> Selection:
         """``selection`` at the measured temperature next to its own, unless it allows others."""
@@ -118,6 +131,7 @@ class Lab:
         row = min(own, key=lambda row: RANK[row["kind"]], default=None)
         positions, load = _positions(frames, chosen), (self.options.nearest(chosen.temperature), chosen.concurrency)
         missing = [*missing, *self._missing(frames, chosen, load, known=bool(own), positions=bool(positions))]
+        missing = [*(f"Incompatible, so it is not measured here. {why}" for why in self.refused(chosen)), *missing]
         base = frames.baseline.get(load, [])
         tokens = sum(r.output_tokens or 0 for r in base)
         heat = (0.0, max(1.0, self.options.temperatures[-1]))

@@ -18,12 +18,14 @@ import plotly.graph_objects as go
 
 from labkit.drafters.size import size_text
 from labkit.errors import LabError
+from labkit.preflight.looking import Look
 from labkit.store import Run, open_run
 from labkit.view.board import Board
 from labkit.view.board_card import card_html
 from labkit.view.board_charts import charts
 from labkit.view.lab import Lab
 from labkit.view.last_wins import LastWins
+from labkit.view.launch_panel import LaunchPanel
 from labkit.view.measuring import MeasureHere
 from labkit.view.selection import Selection
 from labkit.view.words import LANGUAGES, word
@@ -35,12 +37,15 @@ _HEADLESS = "The live controls need a kernel: open this notebook in JupyterLab (
 _STYLE = {"description_width": "110px"}
 
 
-def panel(run: Run | str | Path = "latest", *, language: str = "en") -> Panel:
-    """The tuning panel of a run, of a run folder, or of what :func:`labkit.open_run` takes.
+def panel(run: Run | Look | str | Path = "latest", *, language: str = "en") -> Panel | LaunchPanel:
+    """The tuning panel of a run, of a run folder, or of what :func:`labkit.open_run` takes; of a launch that was
+    looked at (:func:`labkit.preflight.look`) the panel in which to try another.
 
     Raises:
         LabError: no such run, or nothing in it that can be compared.
     """
+    if isinstance(run, Look):
+        return LaunchPanel(run)
     return Panel(Lab(run if isinstance(run, Run) else open_run(run)), language=language)
 
 
@@ -59,7 +64,7 @@ class Panel:
         for control in self._controls.values():
             control.observe(self._moved, "value")
         self._label()
-        self.box = widgets.VBox([self._grid(), *_left_out(lab), self._measure.box, self._board])
+        self.box = widgets.VBox([self._grid(), *_left_out(lab, self.selection), self._measure.box, self._board])
 
     def still(self) -> None:
         """Show card and charts of the current selection, as HTML and plotly figures."""
@@ -119,20 +124,23 @@ _LABELS = {
 }  # fmt: skip
 
 
-def _left_out(lab: Lab) -> list[widgets.Widget]:
-    """Drafters of the plan that cannot be chosen, and why."""
-    return [
-        widgets.HTML(f"<small>{escape(name)}: {escape(reason)}</small>")
+def _left_out(lab: Lab, at: Selection) -> list[widgets.Widget]:
+    """Drafters of the plan that cannot be chosen, and why; what preflight has against one says more than its engine."""
+    lines = [
+        (name, "; ".join(lab.refused(replace(at, drafter=name))) or reason)
         for name, reason in lab.options.left_out.items()
     ]
+    return [widgets.HTML(f"<small>{escape(name)}: {escape(reason)}</small>") for name, reason in lines]
 
 
 def _controls(lab: Lab, at: Selection, language: str) -> dict[str, widgets.Widget]:
     o = lab.options
     models = {d.name: d.model for d in lab.plan.drafters}
-    drafters = [
-        (f"{name} ({', '.join([method, *size_text(models[name])])})", name) for name, method in o.methods.items()
-    ]
+    known = {name: [method, *size_text(models[name])] for name, method in o.methods.items()}
+    refused = {
+        name: [word("incompatible", language)] if lab.refused(replace(at, drafter=name)) else [] for name in known
+    }
+    drafters = [(f"{name} ({', '.join(known[name] + refused[name])})", name) for name in known]
     made: dict[str, Callable[..., widgets.Widget]] = {}
     look = {"layout": _WIDE, "style": _STYLE}
     made["drafter"] = widgets.Dropdown(options=drafters, value=at.drafter, **look)

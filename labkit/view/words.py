@@ -21,6 +21,9 @@ _ZH = {
     "faster": "更快", "slower": "更慢", "not proven": "未证实", "no evidence": "没有证据", "off": "关闭",
     "nothing was measured at this load": "此负载下没有测量", "about {n} s left": "约剩 {n} 秒",
     "measured here in {n} s": "本机实测用时 {n} 秒", "cancelled; nothing was kept": "已取消，未保留任何结果",
+    "incompatible": "不兼容",
+    "preflight refuses this setting; labkit sweep --force measures it all the same":
+        "启动前检查拒绝此设置；labkit sweep --force 仍可测量",
     "an earlier measurement is being cancelled; press again in a moment": "正在取消先前的测量，请稍后再按",
     "baseline URL, then the URL with speculation; empty: both are started here":
         "先填基线地址，再填推测解码地址；留空则都在本机启动",
