@@ -1,6 +1,7 @@
 """labkit: the interactive tuning lab for vLLM speculative decoding.
 
     run = labkit.sweep("data/plans/demo.yaml")     # measure; or labkit.recorded("demo"), labkit.open_run("runs/…")
+    labkit.preflight.look("vllm serve …").verdict  # before a GPU is spent
     labkit.tables.speedups(run.measurements())     # numbers with intervals
     labkit.figures.speedup_by_k(…)                 # drawn
     labkit.summary(run)                            # the verdict
@@ -16,12 +17,12 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
-    "Drafter", "EngineConfig", "LabError", "Plan", "SpecConfig", "each_tenth", "facts", "figures", "findings", "finish",
-    "load_plan", "open_or_sweep", "open_run", "panel", "recorded", "show", "summary", "sweep", "tables", "training",
+    "Drafter", "EngineConfig", "LabError", "Plan", "each_tenth", "facts", "figures", "findings", "finish", "load_plan",
+    "open_or_sweep", "open_run", "panel", "preflight", "recorded", "show", "summary", "sweep", "tables", "training",
 ]  # fmt: skip
 
 _WHERE = {
-    "labkit.config": ("Drafter", "EngineConfig", "SpecConfig"),
+    "labkit.config": ("Drafter", "EngineConfig"),
     "labkit.errors": ("LabError",),
     "labkit.plan": ("Plan", "load_plan"),
     "labkit.store": ("open_run", "recorded"),
@@ -32,8 +33,8 @@ _WHERE = {
 }
 
 if TYPE_CHECKING:
-    from labkit import training
-    from labkit.config import Drafter, EngineConfig, SpecConfig
+    from labkit import preflight, training
+    from labkit.config import Drafter, EngineConfig
     from labkit.errors import LabError
     from labkit.measure.progress import each_tenth
     from labkit.measure.sweep import open_or_sweep, sweep
@@ -55,4 +56,4 @@ def __getattr__(name: str) -> Any:
     home = next((module for module, names in _WHERE.items() if name in names), None)
     if home:
         return getattr(importlib.import_module(home), name)
-    return importlib.import_module("labkit.training" if name == "training" else f"labkit.view.{name}")
+    return importlib.import_module(f"labkit.{name}" if name in ("preflight", "training") else f"labkit.view.{name}")

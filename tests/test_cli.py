@@ -401,7 +401,7 @@ MIGRATED = """vllm serve T --speculative-config '{"model":"D","num_speculative_t
 
 def test_migrate_a_command():
     found = json.loads(labkit("migrate", LEGACY, "--json")[0])
-    assert list(found) == ["command", "speculative_config", "notes"]
+    assert list(found) == ["command", "speculative_config", "notes", "errors"]
     assert found["command"] == MIGRATED
     assert found["speculative_config"] == {"model": "D", "num_speculative_tokens": 4}
     assert any("block manager" in note for note in found["notes"])
@@ -436,6 +436,43 @@ def test_migrate_refuses_what_is_no_launch(text, message):
     assert out == ""
 
 
+def test_migrate_of_an_unknown_key_is_exit_2_and_shows_the_whole_command():
+    command = """vllm serve T --speculative-config '{"method":"ngram","num_spec_tokens":3}' --zzz 1"""
+    out, said = labkit("migrate", command, code=2)
+    assert out.splitlines()[0] == command
+    assert "--zzz kept" in out
+    assert "error: unknown key 'num_spec_tokens'" in said
+    assert "did you mean 'num_speculative_tokens'?" in said
+    assert json.loads(labkit("migrate", command, "--json", code=2)[0])["errors"]
+
+
 def test_migrate_refuses_a_file_that_is_no_text(tmp_path):
     (tmp_path / "model.bin").write_bytes(b"\xff\xfe\x00")
     assert "is not UTF-8 text" in labkit("migrate", tmp_path / "model.bin", code=2)[1]
+
+
+@pytest.fixture
+def wrong_plan(tmp_path):
+    """A plan for vLLM whose draft has another tokenizer than the target."""
+    target, draft = model_folder(tmp_path / "target", "abcd"), model_folder(tmp_path / "draft", "abdc")
+    plan = {"engine": {"target": str(target)}, "drafters": [{"method": "draft_model", "model": str(draft)}], "k": [3],
+            "workload": {"categories": ["code"], "per_category": 1, "max_tokens": 8}, "blocks": 1}  # fmt: skip
+    path = tmp_path / "plan.yaml"
+    path.write_text(yaml.safe_dump(plan))
+    return path
+
+
+def test_a_sweep_refuses_what_cannot_work_before_anything_is_started(tmp_path, wrong_plan):
+    out, said = labkit("sweep", wrong_plan, "--out", tmp_path / "run", code=1)
+    assert "error: preflight refuses 1 of the plan's engines, and nothing was started" in said
+    assert "add --force" in said
+    assert "draft K=3: tokenizer: 2 ids mean other tokens to the draft" in said
+    assert (out, (tmp_path / "run").exists()) == ("", False)
+
+
+def test_a_dry_run_lists_what_would_be_refused(tmp_path, wrong_plan):
+    found = json.loads(labkit("sweep", wrong_plan, "--dry-run", "--json")[0])
+    assert list(found["refused"]) == ["draft K=3"]
+    assert "Refused by preflight, needs --force: draft K=3" in labkit("sweep", wrong_plan, "--dry-run")[0]
+    wrong_plan.write_text(wrong_plan.read_text().replace(str(tmp_path / "draft"), "./nowhere"))
+    assert "Preflight could not look at it: no draft at './nowhere'" in labkit("sweep", wrong_plan, "--dry-run")[0]

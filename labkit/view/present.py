@@ -50,12 +50,13 @@ class Html:
 def show(table: pd.DataFrame) -> Html:
     """A table for people: readable headings, few digits, "–" for unknown, all text escaped."""
     text = pd.DataFrame({_NAMES.get(name, name): [_cell(name, value) for value in table[name]] for name in table})
-    html = text.to_html(index=False, escape=True, border=0, classes="labkit")
+    with pd.option_context("display.max_colwidth", None):  # a sentence is shown whole
+        html = text.to_html(index=False, escape=True, border=0, classes="labkit")
     return Html(f"<div class='tablewrap'>{html}</div>", text.to_string(index=False))
 
 
 def _cell(column: str, value: Any) -> str:
-    if value is None or (isinstance(value, float) and pd.isna(value)):
+    if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)):
         return "–"
     if isinstance(value, float):
         digits = _DIGITS.get(column, 3)
