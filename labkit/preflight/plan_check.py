@@ -25,12 +25,14 @@ class PlanCheck:
         # what clean requests send stands above the model's generation config, which vLLM otherwise adds
         self._sampling = Sampling(temperature=0).body() if plan.sampling == "clean" else {}
 
-    def report(self, spec: SpecConfig) -> Report:
-        """Everything that is known of one engine of the plan.
+    def report(self, spec: SpecConfig) -> Report | None:
+        """Everything that is known of one engine of the plan; None where it is not looked at.
 
         Raises:
             ConfigError: a folder is missing or a file in it is damaged.
         """
+        if self._plan.engine.kind != "vllm":
+            return None
         launch = launch_of(self._plan.engine, spec, sampling=self._sampling)
         if spec.name not in self._cases:
             self._cases[spec.name] = case_of(launch)
@@ -38,7 +40,8 @@ class PlanCheck:
 
     def refused(self, spec: SpecConfig) -> tuple[str, ...]:
         """Why this engine cannot work as meant, a line each; empty where nothing says so, or nothing is looked at."""
-        return self.report(spec).refused if self._plan.engine.kind == "vllm" else ()
+        report = self.report(spec)
+        return report.refused if report else ()
 
     def all_refused(self) -> dict[str, tuple[str, ...]]:
         """Refusals of all engines of the plan, by label; of the others nothing."""

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pandas as pd
 
 from labkit.plan import Plan
@@ -30,19 +32,25 @@ def rules_table() -> pd.DataFrame:
 
 
 def engines_table(plan: Plan) -> pd.DataFrame:
-    """One row per engine of a plan whose models are here: engine, verdict, tokenizer (None without a draft),
-    differing_ids (how many ids mean other tokens), why (what is incompatible, else what warns)."""
-    check, rows = PlanCheck(plan), []
-    for spec in plan.specs:
-        report = check.report(spec)
-        said = [f"{f.rule}: {f.message}" for f in report.findings if f.level == report.verdict != "ok"]
-        rows.append(
-            {"engine": spec.label, "verdict": report.verdict,
-             "tokenizer": report.tokenizer.verdict if report.tokenizer else None,
-             "differing_ids": len(report.tokenizer.differing_ids) if report.tokenizer else None,
-             "why": " ".join(said)}
-        )  # fmt: skip
+    """One row per engine of a plan: engine, verdict ("not looked at" where vLLM is not started by labkit), tokenizer
+    (None without a draft), differing_ids (how many ids mean other tokens), why (what is incompatible, else what warns).
+    """
+    check = PlanCheck(plan)
+    rows = [{"engine": spec.label, **_verdict(check.report(spec))} for spec in plan.specs]
     return pd.DataFrame(rows).astype({"differing_ids": "Int64"})
+
+
+def _verdict(report: Report | None) -> dict[str, Any]:
+    if report is None:
+        return {"verdict": "not looked at", "tokenizer": None, "differing_ids": None, "why": ""}
+    said = [f"{f.rule}: {f.message}" for f in report.findings if f.level == report.verdict != "ok"]
+    compared = report.tokenizer
+    return {
+        "verdict": report.verdict,
+        "tokenizer": compared.verdict if compared else None,
+        "differing_ids": len(compared.differing_ids) if compared else None,
+        "why": " ".join(said),
+    }
 
 
 def _versions(state: State) -> str:

@@ -13,6 +13,23 @@ ROOT = Path(__file__).parents[2]
 NOTEBOOK = ROOT / "notebooks" / "06_before_you_launch.ipynb"
 
 
+def test_the_notebook_judges_a_command_without_an_engine(tmp_path, monkeypatch):
+    monkeypatch.setenv("LABKIT_RUNS", str(tmp_path / "runs"))
+    plan = {
+        "engine": {"target": "markov", "kind": "simulated", "simulation": {"base": 0.001}},
+        "drafters": [{"method": "draft_model", "model": "a"}, {"method": "draft_model", "model": "b"}],
+        "k": [3],
+        "workload": {"categories": ["code"], "per_category": 2, "max_tokens": 16},
+        "blocks": 1,
+    }
+    (tmp_path / "plan.yaml").write_text(yaml.safe_dump(plan))
+    asked = {"launch": "deepseek-r1-mtp", "plan": str(tmp_path / "plan.yaml"), "run": "new"}
+    text = build_report(NOTEBOOK, asked, out=tmp_path / "reports", name="launch").read_text(encoding="utf-8")
+    assert "vllm serve deepseek-ai/DeepSeek-R1" in text
+    assert "draft_tp_of_draft_model" in text
+    assert "not looked at" in text
+
+
 @pytest.mark.engine
 def test_the_notebook_judges_a_command_and_measures_a_wrong_tokenizer(tmp_path, monkeypatch):
     monkeypatch.setenv("LABKIT_RUNS", str(tmp_path / "runs"))

@@ -56,3 +56,9 @@ def test_the_engines_of_a_plan(plan):
     assert found.loc["wrong K=3", "why"].startswith("tokenizer: 260 ids mean other tokens")
     assert found.loc["wrong K=3", "verdict"] == "incompatible"
     assert "–" in repr(labkit.show(table))
+
+
+def test_engines_that_are_not_looked_at_say_so():
+    table = labkit.tables.engines(Plan(engine=EngineConfig(target="markov", kind="simulated")))
+    assert table[["engine", "verdict"]].to_numpy().tolist() == [["baseline", "not looked at"]]
+    labkit.show(table)
