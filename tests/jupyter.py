@@ -16,7 +16,7 @@ from labkit.engine.process import free_port
 ROOT = Path(__file__).parent.parent
 ARTEFACTS = ROOT / "test-artifacts"
 _TOKEN = "secret-of-this-test"
-_FLAGS = [
+FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
@@ -87,7 +87,7 @@ def page_at(url: str, *, ready: str = "window.jupyterapp !== undefined", **optio
 
     ARTEFACTS.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(**{"viewport": {"width": 1300, "height": 1000}} | options)
         _open(page, url, ready)
         yield page

@@ -117,6 +117,7 @@ def test_a_broken_line_of_a_trace_is_named(trace_file):
         (("measure", "--prompts", "nowhere.jsonl"), "no prompts file at nowhere.jsonl"),
         (("measure", "--url", "localhost:8000"), "is no URL; expected http://host:port"),
         (("report", "nowhere.ipynb"), "no notebook at nowhere.ipynb"),
+        (("report", "x.ipynb", "--cell-limit", "0"), "the limit of cell must be above 0 seconds; got 0"),
         (("replay", "nowhere.jsonl"), "no trace file at nowhere.jsonl"),
         (("replay", "nowhere.jsonl", "--k", "8:1"), "--k takes 4, 1:8 .* got '8:1'"),
         (("replay", "nowhere.jsonl", "--k", "1,,2"), "--k takes 4, 1:8 .* got '1,,2'"),
@@ -245,6 +246,7 @@ def test_the_shipped_notebook_measures_and_becomes_a_report(tmp_path, plan_file)
     page = Path(found["report"]).read_text(encoding="utf-8")
     assert len(page.encode()) < 3_000_000
     assert page.count('<div class="figure">') == 4
+    assert page.count('<section class="board">') == 1
     assert "All 2 cells of the plan were measured" in page
     assert "Does speculation pay here" in Path(found["index"]).read_text(encoding="utf-8")
     assert len(list((tmp_path / "runs").glob("*/cells/*.json"))) == 2

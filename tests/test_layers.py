@@ -86,12 +86,13 @@ def test_only_the_process_modules_the_conversion_and_the_question_to_vllm_start_
 @pytest.mark.parametrize(
     ("packages", "where"),
     [
-        (("papermill", "nbconvert"), {"view/report.py"}),
+        (("papermill",), {"view/execution.py", "view/notebook_client.py"}),
+        (("nbconvert",), {"view/export.py"}),
         (("vllm",), {"engine/cpu_fixes.py", "measure/score.py"}),
     ],
     ids=lambda value: "-".join(sorted(value)).replace("/", "."),
 )
-def test_only_one_module_uses(packages, where):
+def test_only_its_modules_use(packages, where):
     assert users(*packages) == where
 
 

@@ -65,6 +65,7 @@ class Lab:
         self._measurements, self._scores = run.measurements(), read_scores(run)
         self._here: list[tuple[str, str, Measurement]] = []
         self._frames: dict[tuple[str, str, float], Frames] = {}
+        self._rows: dict[tuple[Frames, float, int], tuple[list[Row], list[str]]] = {}
         if not self._measurements:
             raise ConfigError(f"{run.folder} holds no measured cell yet; 'labkit sweep PLAN.yaml' measures some")
         self._preflight, self._refused = PlanCheck(run.plan), dict[tuple[str, int], tuple[str, ...]]()
@@ -86,6 +87,7 @@ class Lab:
         It has the prompts of its category and language, so it is shown where these are chosen."""
         self._here += [(at.category, at.language, m) for m in measurements]
         self._frames.clear()
+        self._rows.clear()
 
     def spec(self, selection: Selection) -> SpecConfig:
         drafters = {d.name: d for d in self.plan.drafters}
@@ -124,10 +126,14 @@ class Lab:
         """What is known of ``selection``; what is not is said in ``missing``."""
         chosen = self.snapped(selection)
         frames = self._frame(chosen.category, chosen.language, chosen.confidence)
+        arm = (chosen.drafter, chosen.k)
         at_load = [row for row in frames.rows if row["concurrency"] == chosen.concurrency]
-        every = [row for row in at_load if (row["drafter"], row["k"]) == (chosen.drafter, chosen.k)]
-        rows, missing = _at_temperature(at_load, chosen.temperature)
-        own = [row for row in rows if (row["drafter"], row["k"]) == (chosen.drafter, chosen.k)]
+        every = [row for row in at_load if (row["drafter"], row["k"]) == arm]
+        place = (frames, chosen.temperature, chosen.concurrency)
+        if place not in self._rows:  # kept, as K and drafter move without it
+            self._rows[place] = _at_temperature(at_load, chosen.temperature)
+        rows, missing = self._rows[place]
+        own = [row for row in rows if (row["drafter"], row["k"]) == arm]
         row = min(own, key=lambda row: RANK[row["kind"]], default=None)
         positions, load = _positions(frames, chosen), (self.options.nearest(chosen.temperature), chosen.concurrency)
         missing = [*missing, *self._missing(frames, chosen, load, known=bool(own), positions=bool(positions))]
@@ -142,6 +148,10 @@ class Lab:
             chars_per_token=sum(len(r.text) for r in base) / tokens if tokens else float("nan"),
             recommendation=frames.recommended.get(load), missing=tuple(missing),
         )  # fmt: skip
+
+    def known(self, selection: Selection) -> list[Row]:
+        """Every row, at any K and load, of the prompts and the confidence of ``selection``."""
+        return self._frame(selection.category, selection.language, selection.confidence).rows
 
     def _frame(self, category: str, language: str, confidence: float) -> Frames:
         key = (category, language, confidence)
@@ -193,7 +203,12 @@ def _at_temperature(rows: Sequence[Row], temperature: float) -> tuple[list[Row],
         try:
             values = {name: between(list(own), [row[name] for row in own.values()], temperature) for name in _FIGURES}
         except (PredictionError, ValueError) as error:  # ValueError: a figure is unknown at one of them
-            missing[drafter] = f"{drafter} K={k}: {error}."
+            why = (
+                error
+                if isinstance(error, PredictionError)
+                else "a figure is unknown at one of the measured temperatures"
+            )
+            missing[drafter] = f"{drafter} K={k}: {why}."
             continue
         first = next(iter(own.values()))
         between_ = {"temperature": temperature, "kind": "interpolated", "fit_error": float("nan"), "note": ""}

@@ -17,23 +17,22 @@ import ipywidgets as widgets
 import plotly.graph_objects as go
 
 from labkit.drafters.size import size_text
-from labkit.errors import LabError
 from labkit.preflight.looking import Look
 from labkit.store import Run, open_run
 from labkit.view.board import Board
-from labkit.view.board_card import card_html
-from labkit.view.board_charts import charts
+from labkit.view.board_state import board_state
 from labkit.view.lab import Lab
 from labkit.view.last_wins import LastWins
 from labkit.view.launch_panel import LaunchPanel
 from labkit.view.measuring import MeasureHere
+from labkit.view.phrases import phrases
 from labkit.view.selection import Selection
+from labkit.view.static_board import StaticBoard
 from labkit.view.words import LANGUAGES, word
 
 __all__ = ["Panel", "panel"]
 
 _WIDE = widgets.Layout(width="380px")
-_HEADLESS = "The live controls need a kernel: open this notebook in JupyterLab (make lab)."
 _STYLE = {"description_width": "110px"}
 
 
@@ -42,16 +41,17 @@ def panel(run: Run | Look | str | Path = "latest", *, language: str = "en") -> P
     looked at (:func:`labkit.preflight.look`) the panel in which to try another.
 
     Raises:
-        LabError: no such run, or nothing in it that can be compared.
+        LabError: no such run, or nothing in it that can be compared, or labkit does not speak ``language``.
     """
     if isinstance(run, Look):
         return LaunchPanel(run)
+    phrases(language)
     return Panel(Lab(run if isinstance(run, Run) else open_run(run)), language=language)
 
 
 class Panel:
-    """Shows itself in a notebook; where a notebook runs headless (``LABKIT_HEADLESS``) a line that says where to
-    find the controls. ``still()`` shows the selection as figures that need no widget."""
+    """Shows itself in a notebook; where a notebook runs headless (``LABKIT_HEADLESS``) the board whose controls need
+    no kernel. ``still()`` shows the selection as figures that need no widget."""
 
     def __init__(self, lab: Lab, *, language: str = "en") -> None:
         self.lab, self.language = lab, language
@@ -79,18 +79,15 @@ class Panel:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> Any:
         if os.environ.get("LABKIT_HEADLESS"):
-            return {"text/plain": _HEADLESS, "text/html": f"<p>{_HEADLESS}</p>"}
+            return StaticBoard(self.lab, self.selection, self.language)._repr_mimebundle_()
         return self.box._repr_mimebundle_(include=include, exclude=exclude)
 
     def _state(self) -> dict[str, Any]:
         self.computed += 1
         try:
-            answer = self.lab.answer(self.selection)
-            drawn = charts(answer, self.language, largest_k=self.lab.options.largest_k)
-            spec = self.lab.spec(self.selection)
-            return {"charts": drawn, "card": card_html(answer, self.lab.plan.engine, spec, self.language)}
+            return board_state(self.lab, self.selection, self.language)
         except Exception as error:  # in a callback nobody would see it
-            said = str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+            said = f"{type(error).__name__}: {error}"
             return {"charts": [], "card": f"<p class='labkit-missing'>{escape(said)}</p>"}
 
     def _moved(self, change: dict[str, Any]) -> None:

@@ -20,6 +20,7 @@ from labkit.view.last_wins import LastWins
 from labkit.view.measuring import cells_of
 from labkit.view.panel import Panel, panel
 from labkit.view.selection import Selection
+from labkit.view.static_board import BOARD_MIME
 
 RUN = labkit.recorded("drafters")
 
@@ -114,6 +115,11 @@ def test_a_panel_opened_in_chinese_stays_so(lab):
     assert opened._measure._go.description == "在本机测量"
 
 
+def test_a_language_that_labkit_does_not_speak():
+    with pytest.raises(ConfigError, match="no language 'cn'; there are en, zh"):
+        panel(RUN, language="cn")
+
+
 def test_text_from_outside_is_escaped(sweep, store):
     evil = Drafter(method="ngram", name="<img src=x onerror=alert(1)>")
     card = Panel(Lab(store(sweep(drafters=(evil,)), drafters=(evil,))))._board.state["card"]
@@ -187,9 +193,15 @@ def test_an_error_of_any_kind_is_shown(shown, monkeypatch):
     assert "KeyError" in shown._board.state["card"]
 
 
-def test_a_notebook_that_runs_headless_shows_a_sentence(shown, monkeypatch):
+def test_a_notebook_that_runs_headless_shows_the_board_that_needs_no_kernel(shown, monkeypatch):
     monkeypatch.setenv("LABKIT_HEADLESS", "1")
-    assert "open this notebook in JupyterLab" in shown._repr_mimebundle_()["text/plain"]
+    shown._controls["k"].value = 2
+    bundle = shown._repr_mimebundle_()
+    stands = {
+        a["name"]: a["values"][i] for a, i in zip(bundle[BOARD_MIME]["axes"], bundle[BOARD_MIME]["start"], strict=True)
+    }
+    assert (stands["drafter"], stands["k"]) == (shown.selection.drafter, 2)
+    assert "application/vnd.jupyter.widget-view+json" not in bundle
 
 
 # --- temperatures
