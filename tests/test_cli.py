@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.conftest import SPECS
 from tests.engine.test_metrics_page import page
 
 
@@ -122,6 +123,11 @@ def test_a_broken_line_of_a_trace_is_named(trace_file):
         (("replay", "nowhere.jsonl", "--k", "1,,2"), "--k takes 4, 1:8 .* got '1,,2'"),
         (("replay", "nowhere.jsonl", "--k", "0:4"), "K must lie between 1 and 128 .* got 0"),
         (("replay", "nowhere.jsonl", "--k", "1:999999999"), "K must lie between 1 and 128 .* got 999999999"),
+        (("audit",), "say what to audit: --method ngram, --draft FOLDER, or --url and --baseline-url"),
+        (("audit", "--url", "http://127.0.0.1:9"), "needs both --url and --baseline-url"),
+        (("audit", "--method", "ngram", "--top-k", "50"), "top_k may be 1 to 20, or 0 for none; got 50"),
+        (("audit", "--method", "ngram", "--alpha", "5"), "alpha is the chance of a false alarm, 0.005 say; got 5"),
+        (("audit", "--method", "ngram", "--temperature", "3"), r"temperature must be in \[0, 2\]; got 3"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_2(tmp_path, argv, message):
@@ -301,3 +307,59 @@ def test_models_demo_refuses_a_damaged_wheel(tmp_path, monkeypatch):
         demo.make_demo(say=lambda _: None)
     assert not demo.is_whole(tmp_path / "models" / "demo-target", source=demo.WHEEL)
     assert list((tmp_path / "models").iterdir()) == []
+
+
+@pytest.fixture
+def audited(simulate, tmp_path):
+    """``labkit audit`` of two simulated servers with short prompts; returns what it printed as JSON."""
+    prompts = tmp_path / "short.jsonl"
+    prompts.write_text("\n".join(json.dumps({"prompt": f"number {i * 7919}"}) for i in range(48)))
+
+    def run(*argv, faults=(), code=0, words=False):
+        tested, baseline = simulate(SPECS["draft_model"], faults=faults), simulate(SPECS["baseline"])
+        urls = ("--url", tested.url, "--baseline-url", baseline.url, "--prompts", prompts)
+        out, _ = labkit("audit", *urls, *argv, *(() if words else ("--json",)), code=code)
+        return out if words else json.loads(out)
+
+    return run
+
+
+def test_an_audit_of_running_servers(audited, tmp_path):
+    found = audited("--tokens", "1500", "--max-tokens", "100", "--out", tmp_path / "audit.json")
+    assert found["verdict"] == "no fault found"
+    assert found["tokens"] >= 1500
+    assert found["origins"] == []
+    assert found == json.loads((tmp_path / "audit.json").read_text())
+
+
+def test_an_audit_that_finds_a_fault_is_exit_1(audited):
+    asked = ("--method", "draft_model", "--tokens", "4000", "--max-tokens", "100")
+    found = audited(*asked, faults=("recovered_from_p",), code=1)
+    assert found["verdict"] == "fault"
+    assert found["origins"][0]["name"] == "verification"
+    assert found["stopped_early"]
+
+
+def test_an_audit_in_words(audited):
+    said = audited("--tokens", "600", "--max-tokens", "60", words=True).splitlines()
+    assert said[:2] == ["no fault found", "  what would have been found with a chance of 90 %:"]
+    assert re.fullmatch(r"  all tokens \(\d+ tokens\): a temperature \d+% too high", said[2])
+    assert said[-1].startswith("  not tested: tests of acceptance and of recovered tokens alone")
+
+
+def test_an_audit_that_can_say_nothing_is_exit_1(audited):
+    found = audited("--tokens", "20", "--max-tokens", "4", code=1)
+    assert found["verdict"] == "refused"
+    assert "too few to see" in found["why"][0]
+
+
+def test_an_audit_at_temperature_0(audited):
+    found = audited("--temperature", "0", "--tokens", "600", "--max-tokens", "30")
+    assert found["verdict"] == "no fault found"
+    assert [arm["parted"] for arm in found["arms"]] == [0, 0, 0]
+
+
+def test_a_server_that_does_not_speculate_cannot_be_audited(simulate):
+    url = simulate(SPECS["baseline"]).url
+    _, said = labkit("audit", "--url", url, "--baseline-url", url, code=2)
+    assert "does not speculate, so there is nothing to audit" in said
