@@ -14,29 +14,25 @@ An audit may be watched: the p-values hold at whichever block of prompts it stop
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
-from math import isfinite, log
 from typing import Any, Self
 
-from labkit.analysis.lossless_bets import surprisal_variance
-from labkit.analysis.lossless_drafts import mistaken
-from labkit.analysis.lossless_family import ACCEPTANCE, OUTSIDE, Family
-from labkit.analysis.lossless_finding import Finding, describe, visible_heat
+from labkit.analysis.lossless_family import Family
+from labkit.analysis.lossless_finding import Finding, describe
 from labkit.analysis.lossless_origin import Origin, origins
 from labkit.analysis.lossless_pit import Tokens, tokens_of
-from labkit.analysis.lossless_steps import places
-from labkit.measure.scored_text import ScoredText
+from labkit.analysis.lossless_why import doubts, fault, power, powerless, untested
+from labkit.audited import FAULT, NOTHING_FOUND, REFUSED
+from labkit.measure.scored_text import Block, ScoredText
 
 __all__ = ["ALPHA", "NOT_COVERED", "Audit", "audit"]
 
 ALPHA = 0.005
-#: The share of its tokens that a control may draw beyond what top_k leaves.
-LEAVES_TOP_K = 0.005
-#: Share of α that the control's own audit has: a false alarm there takes away a verdict that may be right.
+#: Share of α that the control's own audit has. A control that fails takes away a verdict that may be right, so it must
+#: not fail by chance. Its family is the smaller, so that it needs but a few times the evidence a fault needs, and what
+#: is wrong with both engines shows in it.
 CONTROL = 0.1
-#: τ/T that an audit must be able to see before it may say that it found nothing.
-COARSEST = 1.5
 #: Sampling that an audit does not look at, and why.
 NOT_COVERED = {
     "min_p": "vLLM refuses it with speculation",
@@ -51,8 +47,8 @@ NOT_COVERED = {
 
 @dataclass(frozen=True, kw_only=True)
 class Audit:
-    """``unavailable``: tests that could not be made, and why. ``stopped_early``: a clear fault ended it before every
-    prompt was used."""
+    """``unavailable``: what could not be tested or checked, and why. ``stopped_early``: a clear fault ended it before
+    every prompt was used."""
 
     verdict: str
     why: tuple[str, ...]
@@ -75,16 +71,8 @@ class Audit:
     def plain(self) -> dict[str, Any]:
         """The fields of ``labkit audit --json``."""
         same = (
-            "verdict",
-            "tokens",
-            "control_tokens",
-            "texts",
-            "temperature",
-            "top_k",
-            "top_p",
-            "alpha",
-            "stopped_early",
-        )
+            "verdict", "tokens", "control_tokens", "texts", "temperature", "top_k", "top_p", "alpha", "stopped_early",
+        )  # fmt: skip
         return {name: getattr(self, name) for name in same} | {
             "why": list(self.why),
             "origins": [{"name": origin.name, "words": origin.words} for origin in self.origins],
@@ -95,28 +83,24 @@ class Audit:
         }
 
 
-def audit(
-    blocks: Iterable[tuple[list[ScoredText], list[ScoredText]]],
-    *,
-    family: Family,
-    alpha: float = ALPHA,
-    budget: int | None = None,
-) -> Audit:
-    """Judge (tested, control) texts as they come, block by block, both in the order of the prompts; the i-th of either
-    answers the same prompt. ``family`` is fixed before: it names every test there may be. ``budget``: how many
-    tokens there would be without a fault."""
+def audit(blocks: Iterable[Block], *, family: Family, alpha: float = ALPHA, budget: int | None = None) -> Audit:
+    """Judge texts as they come, block by block, in the order of the prompts. ``family`` is fixed before: it names
+    every test there may be. ``budget``: how many tokens there would be without a fault."""
     texts: list[ScoredText] = []
     control: list[ScoredText] = []
+    notes: tuple[str, ...] = ()
     look = None
-    for tested, its_control in blocks:
-        texts += tested
-        control += its_control
+    for block in blocks:
+        texts += block.tested
+        control += block.control
+        notes += tuple(note for note in block.notes if note not in notes)
         look = _Look.at(texts, control, family, alpha)
         if look.clear:
             break
     if look is None:
         raise ValueError("an audit needs at least one block of texts")
-    return look.audit(stopped_early=budget is not None and look.clear and len(look.tokens) < budget)
+    early = budget is not None and look.clear and len(look.tokens) < budget
+    return look.audit(notes, stopped_early=early)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -141,7 +125,7 @@ class _Look:
         rejected = {name for name, value in p.items() if value <= alpha}
         return cls(
             texts=texts, tokens=tokens, control=its_control, family=family, p=p, control_p=control_p, alpha=alpha,
-            origins=origins(rejected, tokens, family), doubts=_doubts(its_control, control_p, alpha * CONTROL),
+            origins=origins(rejected, tokens, family), doubts=doubts(its_control, control_p, alpha * CONTROL),
         )  # fmt: skip
 
     @property
@@ -149,15 +133,17 @@ class _Look:
         """A fault that more tokens would neither undo nor explain better."""
         return bool(self.origins) and not self.doubts and all(origin.clear for origin in self.origins)
 
-    def audit(self, *, stopped_early: bool) -> Audit:
+    def audit(self, notes: tuple[str, ...], *, stopped_early: bool) -> Audit:
         findings = describe(self.tokens, self.control, self.family, self.p, alpha=self.alpha)
-        doubts = self.doubts or (() if self.origins else _powerless(self.texts, self.tokens, self.family, self.alpha))
-        verdict = "refused" if doubts else "fault" if self.origins else "no fault found"
+        refused = self.doubts
+        if not refused and not self.origins:
+            refused = powerless(self.texts, self.tokens, self.family, self.alpha)
+        verdict = REFUSED if refused else FAULT if self.origins else NOTHING_FOUND
         first = self.texts[0]
         return Audit(
             verdict=verdict,
-            why=doubts or (_fault(self.origins, findings) if self.origins else _power(findings)),
-            origins=() if doubts else self.origins,
+            why=refused or (fault(self.origins, findings) if self.origins else power(findings)),
+            origins=() if refused else self.origins,
             findings=findings,
             control=describe(self.control, None, _of_control(self.family), self.control_p, alpha=self.alpha * CONTROL),
             tokens=len(self.tokens),
@@ -168,78 +154,9 @@ class _Look:
             top_p=first.top_p,
             alpha=self.alpha,
             stopped_early=stopped_early,
-            unavailable=_unavailable(self.texts, self.tokens, self.family),
+            unavailable=(*untested(self.texts, self.tokens, self.family), *notes),
         )
 
 
 def _of_control(family: Family) -> Family:
     return Family(k=0, categories=family.categories, control=False)
-
-
-def _doubts(control: Tokens, p: dict[str, float], alpha: float) -> tuple[str, ...]:
-    found, left = [], float(control.outside.mean())
-    if not control.tail.any() and left > LEAVES_TOP_K:
-        found.append(
-            f"{left:.1%} of the baseline's own tokens lie outside its top_k (at most {LEAVES_TOP_K:.1%} may), so its "
-            "scores are not those it samples with: look for logit processors or sampling defaults on the server"
-        )
-    if flagged := [name for name, value in p.items() if value <= alpha]:
-        found.append(
-            f"the baseline does not pass its own audit ({', '.join(flagged)}), so a deviation would say nothing about "
-            "speculation: look for sampling defaults, logit processors or another temperature on the server"
-        )
-    return tuple(found)
-
-
-def _powerless(texts: Sequence[ScoredText], tokens: Tokens, family: Family, alpha: float) -> tuple[str, ...]:
-    """Why nothing found is no news."""
-    audited = sum(map(_from_drafted_steps, texts)) if family.k else len(tokens)
-    if not audited:
-        return (f"nothing was drafted in {len(tokens)} tokens, so speculation was not audited; try other prompts",)
-    information = surprisal_variance(tokens.logp).mean() * audited
-    if visible_heat(information, log(len(family.names) / alpha)) > COARSEST:
-        where = (
-            f"{audited} of {len(tokens)} tokens come from steps with drafts, " if family.k else f"{audited} tokens are "
-        )
-        return (f"{where}too few to see even a temperature of {COARSEST:g}·T there; ask for more",)
-    return ()
-
-
-def _from_drafted_steps(text: ScoredText) -> int:
-    """Tokens of steps with drafts: by the server's counts, without them at least those of chunks of several tokens."""
-    if text.accepted is None:
-        return sum(count for count in text.chunk_tokens[1:] if count is not None and count > 1)
-    return min(len(text), sum(accepted + 1 for accepted in text.accepted))
-
-
-def _fault(origins: Sequence[Origin], findings: Sequence[Finding]) -> tuple[str, ...]:
-    tests = ", ".join(f"{f.test} (p = {f.p:.2g}, {f.tokens} tokens)" for f in findings if f.fault)
-    return (*(f"{origin.name}: {origin.words}" for origin in origins), f"found by: {tests}")
-
-
-def _power(findings: Sequence[Finding]) -> tuple[str, ...]:
-    shown = [
-        f for f in findings if f.visible is not None and isfinite(f.visible) and f.test not in (OUTSIDE, ACCEPTANCE)
-    ]
-    said = [f"{f.test} ({f.tokens} tokens): a temperature {f.visible - 1:.0%} too high" for f in shown]
-    for f in findings:
-        if f.test == ACCEPTANCE and f.visible is not None:
-            said.append(f"acceptance ({f.tokens} drafts): {f.visible - 1:.0%} too often")
-        if f.test == OUTSIDE and f.visible is not None:
-            said.append(f"outside: {f.visible:.2%} of the tokens")
-    return ("what would have been found with a chance of 90 %:", *said)
-
-
-def _unavailable(texts: Sequence[ScoredText], tokens: Tokens, family: Family) -> tuple[str, ...]:
-    if not family.k:
-        return ()
-    found = sorted({reason for text in texts if (reason := places(text).reason)})
-    said = [f"tests by position in the step and of bonus tokens: {reason}" for reason in found]
-    alone = "tests of acceptance and of recovered tokens alone"
-    if not family.drafts:
-        said.append(f"{alone}: the drafter's choices are not known here")
-    elif mistaken(tokens):
-        said.append(
-            f"{alone}: the drafter scored by itself does not choose what was accepted, so its drafts are not known"
-        )
-    return tuple(said)

@@ -17,17 +17,16 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import ceil, isfinite, log2
+from math import ceil, isfinite, log, log2
 from statistics import median
 from typing import Any
-
-import numpy as np
 
 from labkit.analysis.bootstrap import Interval
 from labkit.analysis.lossless_effect import share
 from labkit.analysis.lossless_pit import NEAR_TIE
 from labkit.analysis.paired_rates import paired_difference, paired_p
 from labkit.analysis.sequential import corrected
+from labkit.audited import FAULT, NOTHING_FOUND, REFUSED
 from labkit.measure.audit_greedy import OTHER_BATCH, REPEAT, TESTED, GreedyTexts, Parting
 
 __all__ = ["Arm", "GreedyAudit", "audit_greedy"]
@@ -35,6 +34,7 @@ __all__ = ["Arm", "GreedyAudit", "audit_greedy"]
 ALPHA = 0.005
 _CONTROLS = (REPEAT, OTHER_BATCH)
 _ALL, _CLEAR = "all partings", "partings beyond a near tie"
+_TINY = 1e-300  # of a thousand prompts that all part p is too small for a number
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -53,7 +53,8 @@ class Arm:
 @dataclass(frozen=True, kw_only=True)
 class GreedyAudit:
     """``difference``: how many more prompts part with speculation than in the control that parts oftener, as a share of
-    all. ``visible``: the share of prompts that is a fault where no control parts."""
+    all. ``visible``: the share of prompts that is a fault where no control parts. ``unavailable``: what could not be
+    checked."""
 
     verdict: str
     why: tuple[str, ...]
@@ -64,6 +65,7 @@ class GreedyAudit:
     p: dict[str, float]
     visible: float
     alpha: float
+    unavailable: tuple[str, ...] = ()
 
     def plain(self) -> dict[str, Any]:
         """The fields of ``labkit audit --temperature 0 --json``."""
@@ -77,21 +79,24 @@ class GreedyAudit:
             for a in self.arms
         ]  # fmt: skip
         same = {name: getattr(self, name) for name in ("verdict", "prompts", "tokens", "p", "visible", "alpha")}
-        return same | {"temperature": 0.0, "why": list(self.why), "arms": arms, "difference": bounds(self.difference)}
+        return same | {
+            "temperature": 0.0, "why": list(self.why), "arms": arms, "difference": bounds(self.difference),
+            "unavailable": list(self.unavailable),
+        }  # fmt: skip
 
 
 def audit_greedy(texts: GreedyTexts, *, alpha: float = ALPHA) -> GreedyAudit:
     """The verdict over all prompts at once; there is nothing to watch at T = 0."""
     n = len(texts.prompts)
     worst = max(_CONTROLS, key=lambda name: len(texts.partings[name]))
-    p = corrected({name: -float(np.log(_p(texts, clear))) for name, clear in ((_ALL, False), (_CLEAR, True))})
+    p = corrected({name: -log(_p(texts, clear) or _TINY) for name, clear in ((_ALL, False), (_CLEAR, True))})
     needed = ceil(log2(2 / alpha))  # so many prompts on one side only, corrected for two tests
     arms = tuple(_arm(name, texts.partings[name], n) for name in (TESTED, *_CONTROLS))
     fault = min(p.values()) <= alpha
-    verdict = "fault" if fault else "refused" if n < needed else "no fault found"
+    verdict = FAULT if fault else REFUSED if n < needed else NOTHING_FOUND
     return GreedyAudit(
         verdict=verdict,
-        why=_why(verdict, arms, p, n, needed),
+        why=_why(verdict, arms, p, n, needed, alpha),
         prompts=n,
         tokens=texts.tokens,
         arms=arms,
@@ -99,6 +104,7 @@ def audit_greedy(texts: GreedyTexts, *, alpha: float = ALPHA) -> GreedyAudit:
         p=p,
         visible=needed / n,
         alpha=alpha,
+        unavailable=texts.notes,
     )
 
 
@@ -122,18 +128,20 @@ def _arm(name: str, partings: Sequence[Parting], n: int) -> Arm:
     )
 
 
-def _why(verdict: str, arms: Sequence[Arm], p: dict[str, float], n: int, needed: int) -> tuple[str, ...]:
+def _why(verdict: str, arms: Sequence[Arm], p: dict[str, float], n: int, needed: int, alpha: float) -> tuple[str, ...]:
     said = [
         f"{arm.name}: {arm.parted} of {n} texts part from the baseline's, {arm.clear} of them beyond a near tie"
         + (f", the median at token {median(arm.indices) + 1:g}" if arm.indices else "")
         for arm in arms
     ]
-    if verdict == "refused":
+    if verdict == REFUSED:
         return (
             f"{n} prompts are too few: {needed} that part with speculation alone would be a fault; ask for more",
             *said,
         )
-    if verdict == "fault":
+    if verdict == FAULT:
         tests = " and ".join(f"{name} (p = {value:.2g})" for name, value in p.items())
-        return (f"speculation changes greedy text oftener than asking again does: {tests}", *said)
+        rounding = "beyond near ties it does not, so rounding breaks ties otherwise with speculation"
+        ties = (rounding,) if p[_CLEAR] > alpha else ()
+        return (f"speculation changes greedy text oftener than asking again does: {tests}", *ties, *said)
     return (f"{needed} of {n} prompts that part with speculation alone would have been a fault", *said)

@@ -1,8 +1,10 @@
-"""What an audit collects: texts sampled from an engine, scored token by token by the baseline.
+"""What an audit collects: texts sampled from an engine, and the baseline's own for the same prompts.
 
 Every text answers another prompt, so that no two share their randomness, and ends at its stop token or at max_tokens.
-Where top_k is set, every fourth text is drawn with a top_k of 5: of a filter of 20 a small target's own text shows
-nearly nothing, and the scores of 20 tokens tell exactly what a filter of 5 must leave out.
+With a top_k every fourth text is drawn with a top_k of 5. The 20 likeliest tokens hold nearly all of a small target's
+mass, so an engine that ignores a filter of 20 gives the same text as one that obeys it; a filter of 5 cuts off mass
+that is seen. Both are exact: the scores of 20 tokens tell the law under either filter. (A fault of a top_k of 20 alone
+stays unseen where hardly anything lies beyond 20.)
 
 Refused, as MeasurementError: token ids missing; and what :mod:`labkit.measure.audit_scores` refuses.
 """
@@ -12,19 +14,20 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from functools import cached_property
 
 from labkit.config import Sampling
 from labkit.engine.base import Engine
 from labkit.engine.http import api_key
 from labkit.errors import ConfigError, MeasurementError
 from labkit.importers import Prompt
-from labkit.measure.audit_scores import Sampled, sampled
+from labkit.measure.audit_scores import Sampled, sampled, score
 from labkit.measure.client import Client
 from labkit.measure.loop import run_sync
-from labkit.measure.scored_text import WIDTH
+from labkit.measure.scored_text import WIDTH, ScoredText
 from labkit.records import RequestRecord
 
-__all__ = ["AuditPlan", "narrowed", "sample", "sample_all", "paired", "whole"]
+__all__ = ["AuditPlan", "Control", "narrowed", "sample", "sample_all", "whole"]
 
 #: The narrow filter, and which texts it is for: every NARROW_EVERY-th.
 NARROW, NARROW_EVERY = 5, 4
@@ -53,6 +56,8 @@ class AuditPlan:
             )
         if min(self.tokens, self.max_tokens, self.concurrency, self.block) < 1:
             raise ConfigError("tokens, max_tokens, concurrency and block of an audit must be ≥ 1")
+        if len({prompt.id for prompt in self.prompts}) < len(self.prompts):
+            raise ConfigError("an audit asks each prompt once, and some are there twice; give them ids of their own")
 
     def blocks(self) -> Iterator[range]:
         n = len(self.prompts)
@@ -102,20 +107,44 @@ def sample(engine: Engine, plan: AuditPlan, numbers: Sequence[int]) -> list[Requ
     return records
 
 
-def sample_all(engine: Engine, plan: AuditPlan) -> Sampled:
+def sample_all(engine: Engine, plan: AuditPlan) -> list[RequestRecord]:
     """Texts until ``plan.tokens`` are reached, for an engine that will be gone when they are scored."""
     records: list[RequestRecord] = []
     for numbers in plan.blocks():
         records += sample(engine, plan, numbers)
         if sum(record.output_tokens or 0 for record in records) >= plan.tokens:
             break
-    return sampled(engine, records)
+    return records
 
 
-def paired(tested: Sequence[RequestRecord], control: Sequence[RequestRecord]) -> tuple[list[RequestRecord], ...]:
-    """Both without the prompts that failed in either."""
-    kept = [(a, b) for a, b in zip(tested, control, strict=True) if whole(a) and whole(b)]
-    return [a for a, _ in kept], [b for _, b in kept]
+class Control:
+    """What the baseline itself says to the prompts of ``plan``: asked and scored once, however many audits use it."""
+
+    def __init__(self, engine: Engine, plan: AuditPlan) -> None:
+        self.engine, self.plan = engine, plan
+        self._texts: dict[tuple[str, int], list[RequestRecord]] = {}
+        self._scored: dict[int, list[ScoredText | None]] = {}
+
+    def texts(self, numbers: range, *, arm: str = "", concurrency: int | None = None) -> list[RequestRecord]:
+        """A text for each prompt of a block; for another ``arm`` they are asked for anew."""
+        key = (arm, numbers.start)
+        if key not in self._texts:
+            plan = replace(self.plan, concurrency=concurrency or self.plan.concurrency)
+            self._texts[key] = sample(self.engine, plan, numbers)
+        return self._texts[key]
+
+    def scored(self, numbers: range) -> list[ScoredText | None]:
+        """The texts of the first arm, scored; None for a request that failed."""
+        if numbers.start not in self._scored:
+            texts = self.texts(numbers)
+            found = iter(score(self.engine, list(filter(whole, texts))))
+            self._scored[numbers.start] = [next(found) if whole(text) else None for text in texts]
+        return self._scored[numbers.start]
+
+    @cached_property
+    def opinion(self) -> Sampled:
+        """What the baseline thinks of the prompts of the first block."""
+        return sampled(self.engine, self.texts(next(self.plan.blocks())))
 
 
 def whole(record: RequestRecord) -> bool:

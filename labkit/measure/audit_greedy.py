@@ -12,12 +12,12 @@ ends.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import inf
 
 from labkit.engine.base import Engine
 from labkit.errors import MeasurementError
-from labkit.measure.audit import AuditPlan, sample, sample_all, whole
+from labkit.measure.audit import Control, sample_all, whole
 from labkit.measure.audit_scores import Sampled, check_models, raw_logprobs, sampled
 from labkit.records import RequestRecord
 
@@ -38,39 +38,44 @@ class Parting:
 
 @dataclass(frozen=True, kw_only=True)
 class GreedyTexts:
-    """``partings`` of each arm, by its name; the other prompts of ``prompts`` gave the reference's text."""
+    """``partings`` of each arm, by its name; the other prompts of ``prompts`` gave the reference's text. ``notes``:
+    what could not be checked about the two engines."""
 
     prompts: tuple[str, ...]
     tokens: int
     partings: dict[str, tuple[Parting, ...]]
+    notes: tuple[str, ...] = ()
 
 
-def greedy_texts(plan: AuditPlan, *, tested: Engine | Sampled, baseline: Engine) -> GreedyTexts:
+def greedy_texts(tested: Engine | Sampled, control: Control) -> GreedyTexts:
     """Greedy texts of both engines, compared prompt by prompt.
 
     Raises:
         MeasurementError: the engines serve different models, the baseline does not score, or no prompt was answered
             by all.
     """
-    found = tested if isinstance(tested, Sampled) else sample_all(tested, plan)
-    numbers = range(len(found.records))
-    reference = sample(baseline, plan, numbers)
-    check_models(found, sampled(baseline, reference))
-    other = replace(plan, concurrency=max(1, plan.concurrency // 2) if plan.concurrency > 1 else 2)
-    arms = {
-        TESTED: found.records,
-        REPEAT: sample(baseline, plan, numbers),
-        OTHER_BATCH: sample(baseline, other, numbers),
-    }
-    usable = [i for i in numbers if whole(reference[i]) and all(whole(records[i]) for records in arms.values())]
+    plan = control.plan
+    found = tested if isinstance(tested, Sampled) else sampled(tested, sample_all(tested, plan))
+    notes, n = check_models(found, control.opinion), len(found.records)
+    blocks = [numbers for numbers in plan.blocks() if numbers.start < n]
+    other = max(1, plan.concurrency // 2) if plan.concurrency > 1 else 2
+
+    def asked(arm: str, concurrency: int = plan.concurrency) -> list[RequestRecord]:
+        return [text for numbers in blocks for text in control.texts(numbers, arm=arm, concurrency=concurrency)]
+
+    reference = asked("")
+    arms = {TESTED: found.records, REPEAT: asked(REPEAT), OTHER_BATCH: asked(OTHER_BATCH, other)}
+    usable = [i for i in range(n) if whole(reference[i]) and all(whole(records[i]) for records in arms.values())]
     if not usable:
-        raise MeasurementError(f"cannot audit: none of {len(numbers)} prompts was answered by every engine")
+        raise MeasurementError(f"cannot audit: none of {n} prompts was answered by every engine")
     return GreedyTexts(
         prompts=tuple(reference[i].prompt_id for i in usable),
         tokens=sum(len(reference[i].output_token_ids) for i in usable),
         partings={
-            name: _partings(baseline, [(reference[i], records[i]) for i in usable]) for name, records in arms.items()
+            name: _partings(control.engine, [(reference[i], records[i]) for i in usable])
+            for name, records in arms.items()
         },
+        notes=notes,
     )
 
 

@@ -1,7 +1,9 @@
 """What an engine thinks of given tokens: the scores an audit rests on, and whether two engines are of one mind at all.
 
-Refused, as MeasurementError: scores missing, engines whose models differ by name, by the ids of a prompt or by what
-they think of it.
+Two engines serve one model where they name it alike, read a prompt as the same token ids and think the same of its
+tokens. An engine that does not score is compared by name and ids alone, and the audit says so.
+
+Refused, as MeasurementError: scores missing, engines that differ in any of the three.
 """
 
 from __future__ import annotations
@@ -15,20 +17,24 @@ from typing import Any
 import httpx
 import openai
 
-from labkit.engine.base import Engine
+from labkit.engine.base import Engine, EngineInfo
 from labkit.engine.http import api_key
 from labkit.errors import MeasurementError
 from labkit.measure.loop import run_sync
 from labkit.measure.scored_text import WIDTH, ScoredText, scored_text
 from labkit.records import RequestRecord
 
-__all__ = ["Sampled", "sampled", "score", "check_models", "raw_logprobs"]
+__all__ = ["Sampled", "sampled", "thinks", "check_models", "score", "raw_logprobs"]
 
 _PROBES = 3
 #: Two engines that think of the tokens of a prompt so differently, by the median, do not run one model.
 _SAME_MODEL = 0.1
 _AT_ONCE = 4
 _DEADLINE = 300.0
+_UNSCORED = (
+    "the engine under test does not score tokens, so that it runs the baseline's model rests on its name and on the "
+    "token ids of the prompts alone"
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -36,16 +42,16 @@ class Sampled:
     """Texts of the first prompts of a plan, in order, and what the engine thinks of the tokens of the first few
     prompts, by prompt id; nothing where it does not score."""
 
-    model: str
+    engine: EngineInfo
     records: tuple[RequestRecord, ...]
     thinks: Mapping[str, tuple[float, ...]] = field(default_factory=dict)
 
 
 def sampled(engine: Engine, records: Sequence[RequestRecord]) -> Sampled:
-    return Sampled(model=engine.info.model, records=tuple(records), thinks=_thinks(engine, records))
+    return Sampled(engine=engine.info, records=tuple(records), thinks=thinks(engine, records))
 
 
-def _thinks(engine: Engine, records: Sequence[RequestRecord]) -> dict[str, tuple[float, ...]]:
+def thinks(engine: Engine, records: Sequence[RequestRecord]) -> dict[str, tuple[float, ...]]:
     """What the engine thinks of each token of the first prompts; empty where it does not score."""
     asked = [record for record in records if record.prompt_token_ids][:_PROBES]
     try:
@@ -62,15 +68,17 @@ def _after_the_first(record: RequestRecord, rows: Sequence[Any]) -> Iterable[tup
     return zip(record.prompt_token_ids[1:], rows[1:], strict=True)
 
 
-def check_models(tested: Sampled, baseline: Sampled) -> None:
-    """Raise where the two engines do not serve one model.
+def check_models(tested: Sampled, baseline: Sampled) -> tuple[str, ...]:
+    """Raise where the two engines do not serve one model; returns what could not be checked, in sentences.
 
     Raises:
         MeasurementError: their names, the ids of a prompt, or what they think of its tokens differ.
     """
-    if tested.model != baseline.model:
+    names = [repr(one.engine.model) for one in (tested, baseline)]
+    if names[0] != names[1]:
         raise MeasurementError(
-            f"cannot audit: the engine under test serves {tested.model!r}, the baseline {baseline.model!r}"
+            f"cannot audit: the engine under test serves {names[0]}, the baseline {names[1]}; serve one model under "
+            "one name (--served-model-name)"
         )
     ids = {record.prompt_id: record.prompt_token_ids for record in baseline.records if record.prompt_token_ids}
     for record in tested.records:
@@ -89,6 +97,7 @@ def check_models(tested: Sampled, baseline: Sampled) -> None:
             f"cannot audit: the engines do not run one model; their log-probabilities of the same prompt differ by "
             f"{median(gaps):.2f} in the median, rounding moves them by less than {_SAME_MODEL:g}"
         )
+    return () if gaps else (_UNSCORED,)
 
 
 def score(

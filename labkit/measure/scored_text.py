@@ -9,17 +9,19 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from labkit.errors import MeasurementError
 from labkit.records import RequestRecord
 
-__all__ = ["WIDTH", "ScoredText", "scored_text"]
+__all__ = ["WIDTH", "Block", "ScoredText", "scored_text"]
 
 #: Scored tokens per position: the most that vLLM reports by default (``--max-logprobs``).
 WIDTH = 20
+#: The probabilities of a row may add up to this: 1, and what rounding adds.
+_AT_MOST = 1.001
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -49,11 +51,20 @@ class ScoredText:
         return len(self.token_ids)
 
 
+class Block(NamedTuple):
+    """Texts of the engine under test and of the baseline; the i-th of either answers the same prompt. ``notes``: what
+    could not be checked about the two engines."""
+
+    tested: list[ScoredText]
+    control: list[ScoredText]
+    notes: tuple[str, ...] = ()
+
+
 def scored_text(record: RequestRecord, rows: Sequence[Mapping[str, Mapping[str, Any]]], **known: Any) -> ScoredText:
     """``rows``: vLLM's ``prompt_logprobs`` of the output tokens alone, ``{token id: {"logprob", "rank"}}`` each.
 
     Raises:
-        MeasurementError: a row is missing, or holds fewer than WIDTH tokens.
+        MeasurementError: a row is missing, holds fewer than WIDTH tokens, or no log-probabilities.
     """
     ids = record.output_token_ids or ()
     if len(rows) != len(ids) or not all(rows):
@@ -66,6 +77,12 @@ def scored_text(record: RequestRecord, rows: Sequence[Mapping[str, Mapping[str, 
             f"cannot audit {record.prompt_id}: the server scores {short[0]} tokens a position, {WIDTH} are needed; "
             f"start it with --max-logprobs {WIDTH} or more"
         )
+    scores = np.array([[entry["logprob"] for _, entry in row] for row in best]).reshape(-1, WIDTH)
+    if np.exp(scores).sum(axis=1).max(initial=0) > _AT_MOST:
+        raise MeasurementError(
+            f"cannot audit {record.prompt_id}: the server sends logits where log-probabilities are needed; start it "
+            "without --logprobs-mode"
+        )
     sampling = record.sampling
     return ScoredText(
         prompt_id=record.prompt_id,
@@ -76,7 +93,7 @@ def scored_text(record: RequestRecord, rows: Sequence[Mapping[str, Mapping[str, 
         token_ids=np.array(ids, dtype=np.int64),
         logprob=np.array([row[str(token)]["logprob"] for row, token in zip(rows, ids, strict=True)]),
         best_ids=np.array([[int(token) for token, _ in row] for row in best], dtype=np.int64).reshape(-1, WIDTH),
-        best_logprobs=np.array([[entry["logprob"] for _, entry in row] for row in best]).reshape(-1, WIDTH),
+        best_logprobs=scores,
         accepted=record.per_step_accepted,
         drafted=record.per_step_drafted,
         chunk_tokens=record.chunk_tokens,

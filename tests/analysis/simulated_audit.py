@@ -16,7 +16,7 @@ from labkit.config import Simulation
 from labkit.engine.simulated.model import VOCAB, Generation, Model, Request, Speculation
 from labkit.engine.simulated.tables import PERIOD
 from labkit.measure.audit import narrowed
-from labkit.measure.scored_text import WIDTH, ScoredText
+from labkit.measure.scored_text import WIDTH, Block, ScoredText
 
 CATEGORIES = ("code", "prose")
 MAX_TOKENS = 100
@@ -73,9 +73,7 @@ def text(
     )  # fmt: skip
 
 
-def blocks(
-    model: Tabled, *, tokens: int, seed: int, spec: Speculation, every: int, **asked
-) -> Iterator[tuple[list[ScoredText], list[ScoredText]]]:
+def blocks(model: Tabled, *, tokens: int, seed: int, spec: Speculation, every: int, **asked) -> Iterator[Block]:
     """Blocks of about ``every`` tokens until the tested texts hold ``tokens`` of them, the control as many texts."""
     number = total = 0
     while total < tokens:
@@ -85,7 +83,7 @@ def blocks(
             control.append(text(model, number, seed=seed, spec=None, **{**asked, "faults": ()}))
             size, number = size + len(tested[-1]), number + 1
         total += size
-        yield tested, control
+        yield Block(tested, control)
 
 
 def simulated_audit(

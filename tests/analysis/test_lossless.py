@@ -12,6 +12,7 @@ from labkit.analysis.lossless import ALPHA, NOT_COVERED, audit
 from labkit.analysis.lossless_family import ACCEPTANCE, ALL, BONUS_TOKEN, DRAFTED, OUTSIDE, RECOVERED, UNDRAFTED, Family
 from labkit.analysis.lossless_origin import ORIGINS
 from labkit.engine.simulated.model import FAULTS, Speculation
+from labkit.measure.scored_text import Block
 from tests.analysis.simulated_audit import CATEGORIES, simulated_audit, tabled, text
 
 NAMED = {
@@ -106,7 +107,7 @@ def test_a_family_is_fixed_by_what_is_asked_alone():
 def watched(seed=1, n=30, **asked):
     """One block of ``n`` texts and their control."""
     spec = Speculation(method="draft_model", model="d", k=2)
-    return [tuple([text(tabled(0), i, seed=seed, spec=s, **asked) for i in range(n)] for s in (spec, None))]
+    return [Block(*([text(tabled(0), i, seed=seed, spec=s, **asked) for i in range(n)] for s in (spec, None)))]
 
 
 FAMILY = Family(k=2, categories=CATEGORIES, drafts=True)
@@ -128,17 +129,27 @@ def test_a_control_outside_its_top_k_is_refused():
 
 
 def test_a_control_that_does_not_pass_is_refused_even_with_a_fault():
-    blocks = [(tested, [changed(one, temperature=0.6) for one in control]) for tested, control in watched(n=60)]
-    found = audit([([changed(t, temperature=0.6) for t in blocks[0][0]], blocks[0][1])], family=FAMILY)
+    tested, control, _ = watched(n=60)[0]
+    cold = ([changed(one, temperature=0.6) for one in arm] for arm in (tested, control))
+    found = audit([Block(*cold)], family=FAMILY)
     assert found.verdict == "refused"
     assert "the baseline does not pass its own audit (all tokens" in found.why[0]
     assert any(finding.fault for finding in found.control)
 
 
+def test_what_could_not_be_checked_about_the_engines_is_said_once():
+    (block,) = watched()
+    halves = [Block(block.tested[i : i + 15], block.control[i : i + 15], ("names only",)) for i in (0, 15)]
+    found = audit(halves, family=FAMILY)
+    assert found.texts == 30
+    assert [line for line in found.unavailable if line == "names only"] == ["names only"]
+    assert found.plain()["unavailable"][-1] == "names only"
+
+
 def test_nothing_drafted_is_refused():
     blocks = watched(n=40)
     plain = [changed(one, accepted=(), drafted=(), every_step=True) for one in blocks[0][1]]
-    found = audit([(plain, blocks[0][1])], family=FAMILY)
+    found = audit([Block(plain, blocks[0][1])], family=FAMILY)
     assert found.verdict == "refused"
     assert "nothing was drafted" in found.why[0]
 
@@ -154,18 +165,18 @@ def test_too_few_tokens_are_refused():
 def test_a_server_that_does_not_tell_its_steps_is_audited_as_a_whole():
     blocks = watched(n=40)
     silent = [changed(one, accepted=None, drafted=None) for one in blocks[0][0]]
-    found = audit([(silent, blocks[0][1])], family=Family(k=2, categories=CATEGORIES))
+    found = audit([Block(silent, blocks[0][1])], family=Family(k=2, categories=CATEGORIES))
     assert found.verdict == "no fault found"
     assert found.finding("position 1").tokens == 0
     assert "--per-request-spec-decode-metrics detailed" in found.unavailable[0]
     single = [changed(one, chunk_tokens=(1,) * len(one)) for one in silent]
-    assert "nothing was drafted" in audit([(single, blocks[0][1])], family=FAMILY).why[0]
+    assert "nothing was drafted" in audit([Block(single, blocks[0][1])], family=FAMILY).why[0]
 
 
 def test_wrongly_known_drafts_are_not_used():
     blocks = watched(n=60)
     wrong = [changed(one, draft_ids=(one.draft_ids + 1) % 90) for one in blocks[0][0]]
-    found = audit([(wrong, blocks[0][1])], family=FAMILY)
+    found = audit([Block(wrong, blocks[0][1])], family=FAMILY)
     assert found.verdict == "no fault found"
     assert found.finding(ACCEPTANCE).p == 1
     assert "does not choose what was accepted" in found.unavailable[-1]
@@ -178,7 +189,7 @@ def test_the_wrong_temperature_without_top_k():
     hot = audit(watched(n=60, top_k=0, temperature=1.3, scored_at=0.8), family=Family(k=2, categories=CATEGORIES))
     assert hot.verdict == "refused"  # the control is as wrong
     control = watched(n=60, top_k=0, temperature=0.8)[0][1]
-    fault = audit([(watched(n=60, top_k=0, temperature=1.3, scored_at=0.8)[0][0], control)], family=FAMILY)
+    fault = audit([Block(watched(n=60, top_k=0, temperature=1.3, scored_at=0.8)[0][0], control)], family=FAMILY)
     assert fault.verdict == "fault"
     assert {"tail", "undrafted", "bonus"} <= {origin.name for origin in fault.origins}
 
@@ -188,7 +199,7 @@ def test_top_p_is_audited_too():
     assert found.verdict == "no fault found"
     assert found.finding(OUTSIDE).tokens == found.tokens
     ignored = watched(n=80)[0][0]
-    blocks = [([changed(one, top_p=0.8) for one in ignored], watched(n=80, top_p=0.8)[0][1])]
+    blocks = [Block([changed(one, top_p=0.8) for one in ignored], watched(n=80, top_p=0.8)[0][1])]
     assert "top_k" in [origin.name for origin in audit(blocks, family=FAMILY).origins]
 
 
@@ -207,5 +218,5 @@ def test_rare_drafts_are_not_hidden_by_many_other_tokens():
     """Sixty texts without drafts and one with them say little about speculation."""
     blocks = watched(n=60)
     plain = [changed(one, accepted=(), drafted=(), every_step=True) for one in blocks[0][1][1:]]
-    found = audit([([blocks[0][0][0], *plain], blocks[0][1])], family=FAMILY)
+    found = audit([Block([blocks[0][0][0], *plain], blocks[0][1])], family=FAMILY)
     assert "tokens come from steps with drafts, too few to see" in found.why[0]

@@ -1,5 +1,7 @@
 """What an audit collects over HTTP from simulated engines, and what it refuses."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
@@ -11,11 +13,10 @@ from labkit.config import Sampling, Simulation
 from labkit.engine.simulated.model import Model
 from labkit.errors import ConfigError, MeasurementError
 from labkit.importers import Prompt
-from labkit.measure.audit import AuditPlan, narrowed, paired, sample, sample_all
+from labkit.measure.audit import AuditPlan, Control, narrowed, sample, sample_all
 from labkit.measure.audit_greedy import OTHER_BATCH, REPEAT, TESTED, first_difference, greedy_texts
 from labkit.measure.audit_run import audit_blocks
-from labkit.measure.audit_scores import check_models, raw_logprobs, sampled, score
-from labkit.records import RequestRecord
+from labkit.measure.audit_scores import Sampled, check_models, raw_logprobs, sampled, score
 from tests.conftest import SPECS
 
 FAMILY = Family(k=2, categories=("code", "sql"))
@@ -36,9 +37,11 @@ def plan(prompts=48, **changes):
 
 
 def watched(simulate, faults=(), **changes):
-    tested, baseline = simulate(SPECS["draft_model"], faults=faults), simulate(SPECS["baseline"])
-    blocks = audit_blocks(plan(**changes), tested=tested, baseline=baseline, method="draft_model")
-    return audit(blocks, family=FAMILY, budget=2500)
+    tested, control = (
+        simulate(SPECS["draft_model"], faults=faults),
+        Control(simulate(SPECS["baseline"]), plan(**changes)),
+    )
+    return audit(audit_blocks(tested, control, method="draft_model"), family=FAMILY, budget=2500)
 
 
 def test_a_lossless_engine_passes(simulate):
@@ -48,6 +51,7 @@ def test_a_lossless_engine_passes(simulate):
     assert found.control_tokens == pytest.approx(found.tokens, rel=0.2)
     assert found.finding("bonus token").tokens > 100
     assert (found.top_k, found.temperature) == (20, 0.8)
+    assert not any("rests on its name" in line for line in found.unavailable)
 
 
 @pytest.mark.parametrize(
@@ -62,8 +66,8 @@ def test_a_planted_fault_is_found(simulate, fault, origin):
 
 
 def test_engines_with_different_models_are_refused(simulate):
-    tested, baseline = simulate(SPECS["draft_model"], seed=1), simulate(SPECS["baseline"])
-    blocks = audit_blocks(plan(4), tested=tested, baseline=baseline, method=None)
+    tested, control = simulate(SPECS["draft_model"], seed=1), Control(simulate(SPECS["baseline"]), plan(4))
+    blocks = audit_blocks(tested, control, method=None)
     with pytest.raises(MeasurementError, match=r"do not run one model; .* differ by \d\.\d+ in the median"):
         next(blocks)
 
@@ -90,11 +94,25 @@ def test_every_fourth_filter_is_narrow():
 
 
 def test_sampling_ends_with_the_block_that_reaches_the_tokens(simulate):
-    found = sample_all(simulate(SPECS["draft_model"]), plan(tokens=100, block=5))
-    assert [record.prompt_id for record in found.records] == [f"p{i}" for i in range(len(found.records))]
-    assert len(found.records) % 5 == 0
-    assert sum(record.output_tokens for record in found.records[:-5]) < 100
-    assert list(found.thinks) == ["p0", "p1", "p2"]
+    engine = simulate(SPECS["draft_model"])
+    records = sample_all(engine, plan(tokens=100, block=5))
+    assert [record.prompt_id for record in records] == [f"p{i}" for i in range(len(records))]
+    assert len(records) % 5 == 0
+    assert sum(record.output_tokens for record in records[:-5]) < 100
+    assert list(sampled(engine, records).thinks) == ["p0", "p1", "p2"]
+
+
+def test_the_baseline_is_asked_and_scored_once(simulate):
+    engine, blocks = simulate(SPECS["baseline"]), [range(0, 3), range(3, 6)]
+    control = Control(engine, plan(6, max_tokens=6))
+    texts = [control.texts(numbers) for numbers in blocks]
+    scored = [control.scored(numbers) for numbers in blocks]
+    again = control.texts(blocks[0], arm="again")
+    engine.close()
+    assert [control.texts(numbers) for numbers in blocks] == texts
+    assert [control.scored(numbers) for numbers in blocks] == scored
+    assert again is not texts[0]
+    assert [text.prompt_id for block in scored for text in block] == [f"p{i}" for i in range(6)]
 
 
 @pytest.mark.parametrize(
@@ -103,11 +121,12 @@ def test_sampling_ends_with_the_block_that_reaches_the_tokens(simulate):
         ({"sampling": Sampling(temperature=1, top_k=50)}, "top_k may be 1 to 20, or 0 for none; got 50"),
         ({"sampling": Sampling(temperature=1, top_p=0.9)}, "top_p = 0.9 can be audited with a top_k of at most 20"),
         ({"tokens": 0}, "tokens, max_tokens, concurrency and block of an audit must be ≥ 1"),
+        ({"prompts": plan(1).prompts * 2}, "asks each prompt once, and some are there twice"),
     ],
 )
 def test_what_cannot_be_audited_is_refused_at_once(changes, message):
     with pytest.raises(ConfigError, match=message):
-        plan(**changes)
+        AuditPlan(**dict(vars(plan())) | changes)
 
 
 def test_a_server_that_sends_no_scores_is_refused(simulate, monkeypatch):
@@ -125,38 +144,49 @@ def test_a_server_that_sends_no_scores_is_refused(simulate, monkeypatch):
         raw_logprobs(engine, [[1, 2]], width=20)
 
 
-def record(prompt=(3, 4), output=(6, 7), **fields):
-    fields = {"prompt_token_ids": prompt, "output_token_ids": output, "prompt_id": "p"} | fields
-    return RequestRecord(category="c", language="en", output_tokens=len(output or ()), **fields)
+def answered(simulate, spec="draft_model", asked=4):
+    """What an engine gave to the first prompts, and that engine."""
+    engine = simulate(SPECS[spec])
+    return engine, sampled(engine, sample(engine, plan(asked, max_tokens=6), range(asked)))
 
 
-class Deaf:
-    """An engine that answers every scoring request without scores."""
-
-    url = "http://127.0.0.1:1"
-
-    class info:
-        model = "m"
-
-
-def test_names_and_prompts_must_be_the_same():
-
-    one = sampled(Deaf, [record()])
-    assert one.thinks == {}
-    check_models(one, one)
-    Deaf.info.model, before = "n", Deaf.info.model
-    renamed = sampled(Deaf, [record()])
-    Deaf.info.model = before
-    with pytest.raises(MeasurementError, match="the engine under test serves 'm', the baseline 'n'"):
-        check_models(one, renamed)
-    with pytest.raises(MeasurementError, match="read prompt p as different token ids"):
-        check_models(one, sampled(Deaf, [record(prompt=(3, 5))]))
+def test_names_and_prompts_must_be_the_same(simulate):
+    _, tested = answered(simulate)
+    _, baseline = answered(simulate, "baseline")
+    assert check_models(tested, baseline) == ()
+    renamed = replace(tested, engine=replace(tested.engine, model="n"))
+    with pytest.raises(MeasurementError, match="the engine under test serves 'n', the baseline 'markov'; serve one"):
+        check_models(renamed, baseline)
+    other = replace(tested, records=(replace(tested.records[0], prompt_token_ids=(3, 5)),))
+    with pytest.raises(MeasurementError, match="read prompt p0 as different token ids"):
+        check_models(other, baseline)
 
 
-def test_prompts_that_failed_in_either_are_left_out_of_both():
-    good, failed, empty = record(), record(error="HTTP 500"), record(output=None)
-    kept, control = paired([good, failed, good, empty], [good, good, failed, good])
-    assert (kept, control) == ([good], [good])
+def test_an_engine_that_does_not_score_is_compared_by_name_and_ids_and_that_is_said(simulate):
+    """The engine under test is gone when it is asked what it thinks of the prompts."""
+    engine, tested = answered(simulate)
+    engine.close()
+    deaf = sampled(engine, tested.records)
+    assert deaf.thinks == {}
+    control = Control(simulate(SPECS["baseline"]), plan(4, max_tokens=6))
+    (said,) = check_models(deaf, control.opinion)
+    assert "rests on its name and on the token ids of the prompts alone" in said
+    (block,) = audit_blocks(deaf, control, method=None)
+    assert block.notes == (said,)
+    assert audit([block], family=FAMILY).unavailable[-1] == said
+    greedy = Control(control.engine, plan(4, sampling=Sampling(temperature=0), max_tokens=6))
+    assert audit_greedy(greedy_texts(deaf, greedy)).unavailable == (said,)
+
+
+def test_prompts_that_failed_in_either_are_left_out_of_both(simulate):
+    _, tested = answered(simulate)
+    broken = replace(tested, records=(replace(tested.records[0], error="HTTP 500"), *tested.records[1:]))
+    (block,) = audit_blocks(broken, Control(simulate(SPECS["baseline"]), plan(4, max_tokens=6)), method=None)
+    assert [text.prompt_id for text in block.tested] == ["p1", "p2", "p3"]
+    assert [text.prompt_id for text in block.control] == ["p1", "p2", "p3"]
+    failed = replace(tested, records=tuple(replace(record, error="HTTP 500") for record in tested.records))
+    with pytest.raises(MeasurementError, match="no prompt was answered by both engines"):
+        next(audit_blocks(failed, Control(simulate(SPECS["baseline"]), plan(4, max_tokens=6)), method=None))
 
 
 def test_an_engine_that_is_gone_is_said_to_be(simulate):
@@ -168,7 +198,7 @@ def test_an_engine_that_is_gone_is_said_to_be(simulate):
 
 def test_greedy_texts_of_a_lossless_engine_do_not_part(simulate):
     asked = plan(12, sampling=Sampling(temperature=0), max_tokens=30)
-    texts = greedy_texts(asked, tested=simulate(SPECS["draft_model"]), baseline=simulate(SPECS["baseline"]))
+    texts = greedy_texts(simulate(SPECS["draft_model"]), Control(simulate(SPECS["baseline"]), asked))
     assert texts.partings == {TESTED: (), REPEAT: (), OTHER_BATCH: ()}
     assert len(texts.prompts) == 12
     assert audit_greedy(texts).verdict == "no fault found"
@@ -179,14 +209,14 @@ def test_where_greedy_texts_part_the_gap_is_the_models(simulate):
     asked = plan(12, sampling=Sampling(temperature=0), max_tokens=30)
     baseline, model = simulate(SPECS["baseline"]), Model(Simulation())
     true = sample_all(baseline, asked)
-    other = [(record.output_token_ids[3] + 1) % 95 for record in true.records]
-    wrong = [
-        RequestRecord(**dict(vars(r)) | {"output_token_ids": (*r.output_token_ids[:3], token, *r.output_token_ids[4:])})
-        for r, token in zip(true.records, other, strict=True)
-    ]
-    texts = greedy_texts(asked, tested=type(true)(model=true.model, records=tuple(wrong)), baseline=baseline)
+    other = [(record.output_token_ids[3] + 1) % 95 for record in true]
+    wrong = tuple(
+        replace(r, output_token_ids=(*r.output_token_ids[:3], token, *r.output_token_ids[4:]))
+        for r, token in zip(true, other, strict=True)
+    )
+    texts = greedy_texts(Sampled(engine=baseline.info, records=wrong), Control(baseline, asked))
     assert [parting.index for parting in texts.partings[TESTED]] == [3] * 12
-    first, parting = true.records[0], texts.partings[TESTED][0]
+    first, parting = true[0], texts.partings[TESTED][0]
     row = model.score([*first.prompt_token_ids, *first.output_token_ids])[len(first.prompt_token_ids) + 2]
     assert parting.gap == pytest.approx(row.max() - row[other[0]])
     assert audit_greedy(texts).verdict == "fault"

@@ -1,6 +1,7 @@
 """The order of an audit's engines, on simulated ones."""
 
 from contextlib import closing
+from dataclasses import replace
 
 import psutil
 import pytest
@@ -8,8 +9,9 @@ import pytest
 from labkit.analysis.lossless import audit
 from labkit.analysis.lossless_family import Family
 from labkit.config import Drafter, EngineConfig, Sampling, Simulation, SpecConfig
+from labkit.errors import MeasurementError
 from labkit.measure.audit import AuditPlan
-from labkit.measure.audit_run import drafts_known, launched_blocks, launched_greedy
+from labkit.measure.audit_run import Asked, drafts_known, launched
 from tests.conftest import SPECS
 
 
@@ -19,7 +21,8 @@ def config(faults=()):
 
 
 def plan(workload, temperature, **changes):
-    asked = AuditPlan(prompts=workload.prompts * 6, sampling=Sampling(temperature=temperature), max_tokens=90)
+    prompts = [replace(p, id=f"{p.id}-{i}") for i in range(6) for p in workload.prompts]
+    asked = AuditPlan(prompts=tuple(prompts), sampling=Sampling(temperature=temperature), max_tokens=90)
     return AuditPlan(**dict(vars(asked)) | changes)
 
 
@@ -27,37 +30,51 @@ def children():
     return {c for c in psutil.Process().children(recursive=True) if c.status() != psutil.STATUS_ZOMBIE}
 
 
-def test_engines_are_started_one_after_the_other(tmp_path, workload):
+def test_each_engine_is_started_once(tmp_path, workload):
+    """Two drafters at two temperatures: the control of a temperature is the same for both."""
     said, before, running = [], children(), []
-    asked = plan(workload, 0.8, tokens=600, block=4)
-    blocks = launched_blocks(config(), SPECS["draft_model"], asked, logs=tmp_path, say=said.append)
-    with closing(blocks):
-        for tested, control in blocks:
+    plans = (plan(workload, 0.8, tokens=600, block=4), plan(workload, 0.0, tokens=300, block=4, max_tokens=20))
+    asked = [Asked(spec=SPECS[name], plans=plans) for name in ("draft_model", "ngram")]
+    controls = []
+    with closing(launched(config(), asked, logs=tmp_path, say=said.append)) as audits:
+        for one in audits:
             running.append(len(children() - before))
-            assert [text.prompt_id for text in tested] == [text.prompt_id for text in control]
-            assert all(text.accepted is not None for text in tested)
-            assert all(text.accepted is None for text in control)
-    assert len(running) > 1
+            assert one.engine.k == one.spec.k
+            texts = one.texts()
+            if one.plan.sampling.temperature:
+                blocks = list(texts)
+                assert len(blocks) > 1
+                assert all(text.accepted is not None for block in blocks for text in block.tested)
+                assert all(text.accepted is None for block in blocks for text in block.control)
+                controls.append(blocks[0].control)
+            else:
+                assert texts.partings["speculation"] == ()
+    assert len(running) == 4
     assert all(running)
+    assert controls[0] == controls[1]
     assert children() - before == set()
     assert "draft-2l K=2: sampling up to 600 tokens at T = 0.8" in said[0]
-    assert {path.name for path in tmp_path.iterdir()} == {"draft-2l.log", "baseline.log"}
+    assert {path.name for path in tmp_path.iterdir()} == {"draft-2l-K2.log", "ngram-K4.log", "baseline.log"}
 
 
 def test_a_clear_fault_ends_it_and_stops_the_engine(tmp_path, workload):
     before = children()
-    blocks = launched_blocks(
-        config(("recovered_from_p",)), SPECS["draft_model"], plan(workload, 0.8, tokens=5000, block=12), logs=tmp_path
-    )
-    with closing(blocks):
-        found = audit(blocks, family=Family(k=2, categories=("code", "text_to_sql")), budget=5000)
+    asked = Asked(spec=SPECS["draft_model"], plans=(plan(workload, 0.8, tokens=5000, block=12),))
+    with closing(launched(config(("recovered_from_p",)), [asked], logs=tmp_path)) as audits:
+        found = audit(next(audits).texts(), family=Family(k=2, categories=("code", "text_to_sql")), budget=5000)
     assert found.verdict == "fault"
     assert children() - before == set()
 
 
-def test_greedy_texts_of_engines_started_here(tmp_path, workload):
-    texts = launched_greedy(config(), SPECS["ngram"], plan(workload, 0.0, max_tokens=20), logs=tmp_path)
-    assert texts.partings["speculation"] == ()
+def test_an_engine_that_cannot_be_asked_leaves_the_others_whole(tmp_path, workload):
+    """It dies after its first answer; what it could not answer is raised when the texts are asked for."""
+    dying = config(("die_after:1",))
+    asked = [Asked(spec=SPECS["ngram"], plans=(plan(workload, 0.8, block=1, tokens=400),))]
+    with (
+        closing(launched(dying, asked, logs=tmp_path)) as audits,
+        pytest.raises(MeasurementError, match="requests failed"),
+    ):
+        next(audits).texts()
 
 
 @pytest.mark.parametrize(

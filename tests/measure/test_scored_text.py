@@ -15,9 +15,9 @@ def record(output, **fields):
     )  # fmt: skip
 
 
-def row(actual, *, best=range(WIDTH)):
+def row(actual, *, best=range(WIDTH), top=-1.0):
     """The likeliest tokens, a nat apart, and the actual one, far behind unless it is among them."""
-    entries = {str(token): {"logprob": -1.0 - i, "rank": i + 1} for i, token in enumerate(best)}
+    entries = {str(token): {"logprob": top - i, "rank": i + 1} for i, token in enumerate(best)}
     return {str(actual): {"logprob": -40.0, "rank": 999}} | entries
 
 
@@ -43,6 +43,7 @@ def test_what_is_known_of_the_drafts_is_kept():
         ([row(7)], "1 of its 2 tokens were scored"),
         ([row(7), None], "1 of its 2 tokens were scored"),
         ([row(7), row(8, best=range(5))], "the server scores 6 tokens a position, 20 are needed"),
+        ([row(7), row(8, top=12.0)], "the server sends logits where log-probabilities are needed; start it without"),
     ],
 )
 def test_scores_that_are_missing_are_refused(rows, message):
