@@ -3,6 +3,7 @@
     run = labkit.sweep("data/plans/demo.yaml")     # measure; or labkit.recorded("demo"), labkit.open_run("runs/…")
     labkit.tables.speedups(run.measurements())     # numbers with intervals
     labkit.figures.speedup_by_k(…)                 # drawn
+    labkit.audit(run)                              # is it lossless?
     labkit.summary(run)                            # the verdict
 
 Importing labkit loads neither vLLM nor plotly, ipywidgets or papermill.
@@ -16,12 +17,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
-    "Drafter", "EngineConfig", "LabError", "Plan", "SpecConfig", "each_tenth", "facts", "figures", "findings", "finish",
+    "Drafter", "EngineConfig", "LabError", "Plan", "audit", "each_tenth", "facts", "figures", "findings", "finish",
     "load_plan", "open_or_sweep", "open_run", "panel", "recorded", "show", "summary", "sweep", "tables", "training",
 ]  # fmt: skip
 
 _WHERE = {
-    "labkit.config": ("Drafter", "EngineConfig", "SpecConfig"),
+    "labkit.auditing": ("audit",),
+    "labkit.config": ("Drafter", "EngineConfig"),
     "labkit.errors": ("LabError",),
     "labkit.plan": ("Plan", "load_plan"),
     "labkit.store": ("open_run", "recorded"),
@@ -33,7 +35,8 @@ _WHERE = {
 
 if TYPE_CHECKING:
     from labkit import training
-    from labkit.config import Drafter, EngineConfig, SpecConfig
+    from labkit.auditing import audit
+    from labkit.config import Drafter, EngineConfig
     from labkit.errors import LabError
     from labkit.measure.progress import each_tenth
     from labkit.measure.sweep import open_or_sweep, sweep
