@@ -15,6 +15,7 @@ import pandas as pd
 from labkit.records import FLAGS, Measurement
 from labkit.store import Run
 from labkit.view import findings, tables
+from labkit.view.audits import allowed
 
 __all__ = ["Html", "show", "facts", "summary", "finish", "SUMMARY_MIME", "DONE_MIME"]
 
@@ -92,15 +93,16 @@ def _flag_counts(measured: Sequence[Measurement]) -> dict[str, int]:
 
 
 def summary(run: Run, *, confidence: float = 0.95) -> Html:
-    """The verdict of a run, and the same as data for the index of reports."""
+    """The verdict of a run, and the same as data for the index of reports. A setting that an audit or a task guard
+    speaks against is left out, in words."""
     measured = run.measurements()
-    table = tables.speedups(measured, confidence=confidence)
+    table, barred = allowed(tables.speedups(measured, confidence=confidence), run)
     best = findings.best_arm(table.dropna(subset=["low"]))  # a figure without an interval is no best
     data = {
         "run": run.id,
         "target": run.plan.engine.target,
         "plan": run.plan.name,
-        "verdict": findings.verdict(table) or [_nothing_to_compare(measured)],
+        "verdict": [*findings.verdict(table), *barred] or [_nothing_to_compare(measured)],
         "best": findings.arm_text(best) if best is not None else None,
         "speedup": [float(best[c]) for c in ("low", "speedup", "high")] if best is not None else None,
         "at": findings.where_text(best["temperature"], best["concurrency"]) if best is not None else None,
