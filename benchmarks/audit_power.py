@@ -4,9 +4,18 @@
 
 On the simulated engine, in this process: its own sampler with its planted faults, scores from its own model, whole
 audits with control, watched every 1,250 tokens and ended by a clear fault. T = 0.8 and 1.0 in turn, greedy drafts,
-top_k = 20. Wanted: at α = .005 at most 7 false alarms in 500 audits without a fault (K = 1 … 4 in turn, every fifth
-with prompt lookup, 3,000 tokens); each fault found and rightly named within 10,000 tokens in 99 of 100 (K = 2). For the
-bonus token: how many of them it took.
+top_k = 20 (5 of every fourth text).
+
+The rule, fixed before the first run, as are the seeds, which no earlier run had:
+
+- Without a fault, 500 audits at α = .005 (3,000 tokens, K = 1 … 4 in turn, every fifth with prompt lookup): at most 7
+  may say "fault". A refusal is no false alarm and is counted beside them.
+- Each of five faults, 100 audits (K = 2, drafts known, up to 10,000 tokens, the last text finished): at least 99 must
+  say "fault"; a refusal is a miss. What they name is counted. Every fault has seeds of its own, so that one unlucky
+  control does not count five times.
+- Of bonus tokens at 1.5·T: how many it takes until their own test says so.
+
+Whatever comes out is written into benchmarks/README.md.
 """
 
 from __future__ import annotations
@@ -23,6 +32,7 @@ from labkit.analysis.lossless_bets import WEIGHTS, token_factors
 from labkit.analysis.lossless_family import Family, generator
 from labkit.analysis.lossless_pit import tokens_of
 from labkit.analysis.lossless_steps import BONUS
+from labkit.audited import FAULT
 from labkit.engine.simulated.model import Speculation
 from tests.analysis.simulated_audit import CATEGORIES, simulated_audit, tabled, text
 
@@ -31,6 +41,7 @@ NAMED = {
     "acceptance": "acceptance", "ignore_top_k": "top_k",
 }  # fmt: skip
 TEMPERATURES = (0.8, 1.0)
+NULL_SEEDS, PLANTED_SEEDS, BONUS_SEEDS = 610_000, 620_000, 640_000
 
 
 def main() -> None:
@@ -41,22 +52,22 @@ def main() -> None:
     if asked.null:
         null(asked.null)
     if asked.planted:
-        for fault in NAMED:
-            planted(fault, asked.planted)
+        for number, fault in enumerate(NAMED):
+            planted(fault, PLANTED_SEEDS + 1000 * number, asked.planted)
         bonus_tokens(asked.planted)
 
 
 def null(audits: int) -> None:
     began, verdicts, smallest = time.perf_counter(), Counter(), []
-    for seed in range(audits):
+    for i in range(audits):
         found = simulated_audit(
-            seed=seed,
+            seed=NULL_SEEDS + i,
             tokens=3000,
             every=1250,
-            k=1 + seed // 2 % 4,
-            temperature=TEMPERATURES[seed % 2],
-            model_seed=seed // 8 % 4,
-            lookup=(1, 3) if seed % 5 == 4 else None,
+            k=1 + i // 2 % 4,
+            temperature=TEMPERATURES[i % 2],
+            model_seed=i // 8 % 4,
+            lookup=(1, 3) if i % 5 == 4 else None,
         )
         verdicts[found.verdict] += 1
         smallest.append(min(finding.p for finding in found.findings))
@@ -65,16 +76,18 @@ def null(audits: int) -> None:
     print(f"  below .05 in {often:.1%} ({seconds:.0f} s)", flush=True)
 
 
-def planted(fault: str, audits: int) -> None:
-    began, tokens, named = time.perf_counter(), [], Counter()
-    for seed in range(audits):
+def planted(fault: str, first: int, audits: int) -> None:
+    began, tokens, named, missed = time.perf_counter(), [], Counter(), Counter()
+    for i in range(audits):
         found = simulated_audit(
-            seed=2000 + seed, tokens=10_000, every=1250, faults=(fault,), temperature=TEMPERATURES[seed % 2]
+            seed=first + i, tokens=10_000, every=1250, faults=(fault,), temperature=TEMPERATURES[i % 2]
         )
-        if found.verdict == "fault":
-            tokens.append(found.tokens)
-            named[", ".join(origin.name for origin in found.origins)] += 1
-    print(f"{fault}: found in {len(tokens)} of {audits}, named {dict(named)}", flush=True)
+        if found.verdict != FAULT:
+            missed[found.verdict] += 1
+            continue
+        tokens.append(found.tokens)
+        named[", ".join(origin.name for origin in found.origins)] += 1
+    print(f"{fault}: found in {len(tokens)} of {audits}, missed {dict(missed)}, named {dict(named)}", flush=True)
     median, most, seconds = np.median(tokens), max(tokens), time.perf_counter() - began
     print(f"  tokens to the verdict: median {median:.0f}, most {most} ({seconds:.0f} s)", flush=True)
 
@@ -85,14 +98,14 @@ def bonus_tokens(audits: int) -> None:
     spec = Speculation(method="draft_model", model="d", k=2)
     for temperature in TEMPERATURES:
         asked = {"spec": spec, "faults": ("bonus_temperature",), "temperature": temperature}
-        needed = [_until(wanted, seed, asked) for seed in range(audits)]
+        needed = [_until(wanted, i, asked) for i in range(audits)]
         half, most, all_ = np.quantile(needed, [0.5, 0.9, 0.99], method="higher")
         print(f"bonus token at 1.5·T, T = {temperature}, {audits} audits:", flush=True)
         print(f"  found within {half:.0f} bonus tokens in 50 %, {most:.0f} in 90 %, {all_:.0f} in 99 %", flush=True)
 
 
-def _until(wanted: float, seed: int, asked: dict) -> float:
-    tokens = tokens_of([text(tabled(seed % 4), i, seed=3000 + seed, **asked) for i in range(60)])
+def _until(wanted: float, i: int, asked: dict) -> float:
+    tokens = tokens_of([text(tabled(i % 4), j, seed=BONUS_SEEDS + i, **asked) for j in range(60)])
     bonus = tokens.where((tokens.place == BONUS) & tokens.inside)
     factors = token_factors(bonus.logp, bonus.column, generator(0)).cumsum(axis=0)
     reached = np.flatnonzero(logsumexp(factors, axis=1, b=WEIGHTS) >= wanted)
