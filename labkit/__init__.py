@@ -4,6 +4,7 @@
     labkit.preflight.look("vllm serve …").verdict  # before a GPU is spent
     labkit.tables.speedups(run.measurements())     # numbers with intervals
     labkit.figures.speedup_by_k(…)                 # drawn
+    labkit.audit(run)                              # is it lossless?
     labkit.summary(run)                            # the verdict
 
 Importing labkit loads neither vLLM nor plotly, ipywidgets or papermill.
@@ -17,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
-    "Drafter", "EngineConfig", "LabError", "Plan", "each_tenth", "facts", "figures", "findings", "finish", "load_plan",
+    "Drafter", "LabError", "Plan", "audit", "each_tenth", "facts", "figures", "findings", "finish", "load_plan",
     "open_or_sweep", "open_run", "panel", "preflight", "recorded", "show", "summary", "sweep", "tables", "training",
 ]  # fmt: skip
 
 _WHERE = {
-    "labkit.config": ("Drafter", "EngineConfig"),
+    "labkit.auditing": ("audit",),
+    "labkit.config": ("Drafter",),
     "labkit.errors": ("LabError",),
     "labkit.plan": ("Plan", "load_plan"),
     "labkit.store": ("open_run", "recorded"),
@@ -34,7 +36,8 @@ _WHERE = {
 
 if TYPE_CHECKING:
     from labkit import preflight, training
-    from labkit.config import Drafter, EngineConfig
+    from labkit.auditing import audit
+    from labkit.config import Drafter
     from labkit.errors import LabError
     from labkit.measure.progress import each_tenth
     from labkit.measure.sweep import open_or_sweep, sweep

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 import yaml
 
+from tests.conftest import SPECS
 from tests.engine.test_metrics_page import page
 
 
@@ -123,6 +124,13 @@ def test_a_broken_line_of_a_trace_is_named(trace_file):
         (("replay", "nowhere.jsonl", "--k", "1,,2"), "--k takes 4, 1:8 .* got '1,,2'"),
         (("replay", "nowhere.jsonl", "--k", "0:4"), "K must lie between 1 and 128 .* got 0"),
         (("replay", "nowhere.jsonl", "--k", "1:999999999"), "K must lie between 1 and 128 .* got 999999999"),
+        (("audit",), "say what to audit: RUN, --method ngram, --draft FOLDER, or --url and --baseline-url"),
+        (("audit", "runs/x", "--method", "ngram", "--out", "a.json"), "leave --method, --out out, or RUN"),
+        (("audit", "--method", "ngram", "--temperature", "0", "--temperature", "1"), "several temperatures are for a"),
+        (("audit", "--url", "http://127.0.0.1:9"), "needs both --url and --baseline-url"),
+        (("audit", "--method", "ngram", "--top-k", "50"), "top_k may be 1 to 20, or 0 for none; got 50"),
+        (("audit", "--method", "ngram", "--alpha", "5"), "alpha is the chance of a false alarm, 0.005 say; got 5"),
+        (("audit", "--method", "ngram", "--temperature", "3"), r"temperature must be in \[0, 2\]; got 3"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_2(tmp_path, argv, message):
@@ -478,3 +486,91 @@ def test_a_dry_run_lists_what_would_be_refused(tmp_path, wrong_plan):
     assert "Refused by preflight, needs --force: draft K=3" in labkit("sweep", wrong_plan, "--dry-run")[0]
     wrong_plan.write_text(wrong_plan.read_text().replace(str(tmp_path / "draft"), "./nowhere"))
     assert "Preflight could not look at it: no draft at './nowhere'" in labkit("sweep", wrong_plan, "--dry-run")[0]
+
+
+@pytest.fixture
+def audited(simulate, tmp_path):
+    """``labkit audit`` of two simulated servers with short prompts; returns what it printed as JSON."""
+    prompts = tmp_path / "short.jsonl"
+    prompts.write_text("\n".join(json.dumps({"prompt": f"number {i * 7919}"}) for i in range(48)))
+
+    def run(*argv, faults=(), code=0, words=False):
+        tested, baseline = simulate(SPECS["draft_model"], faults=faults), simulate(SPECS["baseline"])
+        urls = ("--url", tested.url, "--baseline-url", baseline.url, "--prompts", prompts)
+        out, _ = labkit("audit", *urls, *argv, *(() if words else ("--json",)), code=code)
+        return out if words else json.loads(out)
+
+    return run
+
+
+def test_an_audit_of_running_servers(audited, tmp_path):
+    found = audited("--tokens", "1500", "--max-tokens", "100", "--out", tmp_path / "audit.json")
+    assert found["verdict"] == "no fault found"
+    assert found["tokens"] >= 1500
+    assert found["origins"] == []
+    assert found == json.loads((tmp_path / "audit.json").read_text())
+
+
+def test_an_audit_that_finds_a_fault_is_exit_1(audited):
+    asked = ("--method", "draft_model", "--tokens", "4000", "--max-tokens", "100")
+    found = audited(*asked, faults=("recovered_from_p",), code=1)
+    assert found["verdict"] == "fault"
+    assert found["origins"][0]["name"] == "verification"
+    assert found["stopped_early"]
+
+
+def test_an_audit_in_words(audited):
+    said = audited("--tokens", "600", "--max-tokens", "60", words=True).splitlines()
+    assert said[:2] == ["no fault found", "  what would have been found with a chance of 90 %:"]
+    assert re.fullmatch(r"  all tokens \(\d+ tokens\): a temperature \d+% too high", said[2])
+    assert said[-2].startswith("  not tested: tests of acceptance and of recovered tokens alone")
+    assert said[-1].startswith("  not covered: min_p, logit_bias, penalties, structured outputs, stop strings")
+
+
+def test_an_audit_that_can_say_nothing_is_exit_1(audited):
+    found = audited("--tokens", "20", "--max-tokens", "4", code=1)
+    assert found["verdict"] == "refused"
+    assert "too few to see" in found["why"][0]
+
+
+def test_an_audit_at_temperature_0(audited):
+    found = audited("--temperature", "0", "--tokens", "600", "--max-tokens", "30")
+    assert found["verdict"] == "no fault found"
+    assert [arm["parted"] for arm in found["arms"]] == [0, 0, 0]
+
+
+def test_the_drafters_of_a_run_are_audited_and_kept(plan_file, tmp_path):
+    """A fault found bars the drafter, whatever it gains; what was audited is not audited again."""
+    plan = yaml.safe_load(plan_file.read_text())
+    free = {"per_token": 0.0, "draft_base": 0.0, "draft_per_token": 0.0}
+    plan["engine"]["simulation"] = {"base": 0.002, "faults": ["ignore_top_k"], **free}
+    plan |= {"drafters": [{"method": "draft_model", "model": "demo/draft"}], "temperatures": [0.8]}
+    plan["workload"] = {"categories": ["code"], "max_tokens": 16}
+    plan_file.write_text(yaml.safe_dump(plan))
+    run = tmp_path / "run"
+    labkit("sweep", plan_file, "--out", run)
+    before, _ = labkit("recommend", run, "--measured")
+    assert "Not audited: 'labkit audit RUN'" in before
+    found = json.loads(labkit("audit", run, "--tokens", "3000", "--max-tokens", "100", "--json", code=1)[0])
+    (audited,) = found["audits"]
+    assert (audited["drafter"], audited["k"], audited["temperature"]) == ("draft", 3, 0.8)
+    assert audited["found"]["origins"][0]["name"] == "top_k"
+    said, log = labkit("audit", run, code=1)
+    assert said.startswith("draft K=3 at T = 0.8: fault")
+    assert "sampling" not in log
+    barred, _ = labkit("recommend", run, "--measured")
+    assert "off (no evidence)" in barred
+    assert "draft K=3 is left out: an audit at T = 0.8 found that it changes the text (top_k: " in barred
+
+
+def test_a_run_without_a_drafter_cannot_be_audited(plan_file, tmp_path):
+    plan = yaml.safe_load(plan_file.read_text()) | {"drafters": [], "k": []}
+    plan_file.write_text(yaml.safe_dump(plan))
+    labkit("sweep", plan_file, "--out", tmp_path / "run")
+    assert "holds the baseline only; there is no drafter to audit" in labkit("audit", tmp_path / "run", code=2)[1]
+
+
+def test_a_server_that_does_not_speculate_cannot_be_audited(simulate):
+    url = simulate(SPECS["baseline"]).url
+    _, said = labkit("audit", "--url", url, "--baseline-url", url, code=2)
+    assert "does not speculate, so there is nothing to audit" in said

@@ -14,10 +14,10 @@ ROOT = Path(labkit.__file__).parent
 FILES = {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for path in sorted(ROOT.rglob("*.py"))}
 
 #: A module may import from rooms that stand before its own, and from its own. The sweep stores, so the store
-#: stands before measure.
+#: stands before measure; an audit is collected and judged, so auditing stands after analysis.
 FLOORS = [
-    "errors", "config", "paths", "plan", "importers", "workloads", "records", "repetition", "drafters",
-    "preflight", "engine", "store", "measure", "training", "analysis", "view", "cli",
+    "errors", "config", "paths", "plan", "importers", "workloads", "records", "audited", "repetition", "drafters",
+    "preflight", "engine", "store", "measure", "training", "analysis", "auditing", "view", "cli",
 ]  # fmt: skip
 
 

@@ -17,13 +17,14 @@ __all__ = ["card_html", "launch_line"]
 
 def card_html(answer: Answer, engine: EngineConfig, spec: SpecConfig, language: str = "en") -> str:
     """Verdict, interval, n, the prediction's error; tok/s and the time for 1,000 characters against the baseline;
-    what is missing. Escaped."""
+    what audits and task guards say; what is missing. Escaped."""
+    lossless = "".join(f"<p class='labkit-lossless'>{escape(line)}</p>" for line in answer.lossless)
     notes = [answer.chosen["note"]] if answer.chosen and answer.chosen["note"] else []
     missing = "".join(f"<p class='labkit-missing'>{escape(line)}</p>" for line in (*notes, *answer.missing))
     why = answer.recommendation.why if answer.recommendation else ()
     reasons = "".join(f"<li>{escape(line)}</li>" for line in why)
     return phrases(language).html(
-        f"<h3>{escape(headline(answer))}</h3>{_table(answer)}{missing}"
+        f"<h3>{escape(headline(answer))}</h3>{_table(answer)}{lossless}{missing}"
         f"<p><code>{escape(launch_line(engine, spec))}</code></p>{_names(engine, spec)}"
         f"<details><summary>why: {escape(_recommended(answer))}</summary><ul>{reasons}</ul></details>"
     )

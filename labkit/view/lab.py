@@ -12,6 +12,8 @@ from dataclasses import dataclass, replace
 
 from labkit.analysis.between import between
 from labkit.analysis.every_k import EveryK
+from labkit.analysis.guarded import guarded
+from labkit.analysis.objections import Evidence, said_of
 from labkit.analysis.recommend import Recommendation
 from labkit.analysis.speedup import cell_tpot
 from labkit.config import SpecConfig
@@ -38,7 +40,8 @@ class Answer:
     of the chosen drafter and K at every temperature; ``positions``: position, joint, low, high, conditional and kind;
     ``chosen``: the row that is shown as the selection's own, None where nothing is known. ``ranges`` hold lowest and
     highest speedup and tokens per step at any load, and the temperatures. ``tpot_ms`` is that of the baseline which
-    ``chosen`` is compared with; ``chars_per_token`` that of its outputs."""
+    ``chosen`` is compared with; ``chars_per_token`` that of its outputs. ``lossless``: what audits say, and why it
+    must not be switched on whatever its speed."""
 
     selection: Selection
     drafters: tuple[tuple[str, str], ...]
@@ -50,6 +53,7 @@ class Answer:
     tpot_ms: float
     chars_per_token: float
     recommendation: Recommendation | None
+    lossless: tuple[str, ...]
     missing: tuple[str, ...]
 
 
@@ -63,6 +67,7 @@ class Lab:
     def __init__(self, run: Run) -> None:
         self.plan, self.name = run.plan, run.id
         self._measurements, self._scores = run.measurements(), read_scores(run)
+        self._evidence = Evidence(audits=run.audits(), guards=guarded(self._measurements))
         self._here: list[tuple[str, str, Measurement]] = []
         self._frames: dict[tuple[str, str, float], Frames] = {}
         self._rows: dict[tuple[Frames, float, int], tuple[list[Row], list[str]]] = {}
@@ -147,6 +152,7 @@ class Lab:
             tpot_ms=row["baseline_tpot_ms"] if row and row["kind"] == HERE else 1000 * cell_tpot(base),
             chars_per_token=sum(len(r.text) for r in base) / tokens if tokens else float("nan"),
             recommendation=frames.recommended.get(load), missing=tuple(missing),
+            lossless=said_of((chosen.drafter, chosen.k, *load), self._evidence),
         )  # fmt: skip
 
     def known(self, selection: Selection) -> list[Row]:
@@ -158,7 +164,7 @@ class Lab:
         if key not in self._frames:
             kept, scores = filtered(self._measurements, self._scores, category, language)
             here = [m for *of, m in self._here if of == [category, language]]
-            self._frames[key] = Frames(kept, here, scores, self.options.largest_k, confidence)
+            self._frames[key] = Frames(kept, here, scores, self.options.largest_k, confidence, self._evidence)
         return self._frames[key]
 
     def _missing(

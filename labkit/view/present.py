@@ -18,6 +18,7 @@ from labkit.paths import DATA
 from labkit.records import FLAGS, Measurement
 from labkit.store import Run
 from labkit.view import findings, tables
+from labkit.view.audits import allowed
 from labkit.view.csv_text import csv_text
 from labkit.view.phrases import phrases
 from labkit.view.readable import readable
@@ -121,10 +122,10 @@ def _flag_counts(measured: Sequence[Measurement]) -> dict[str, int]:
 
 
 def summary(run: Run, *, confidence: float = 0.95, language: str = "en") -> Html:
-    """The verdict of a run, and the same as data for the report's origin and the index of reports. ``language``: what
-    the report is to be in."""
+    """The verdict of a run, and the same as data for the report's origin and the index of reports. A setting that an
+    audit or a task guard speaks against is left out, in words. ``language``: what the report is to be in."""
     measured = run.measurements()
-    table = tables.speedups(measured, confidence=confidence)
+    table, barred = allowed(tables.speedups(measured, confidence=confidence), run)
     best = findings.best_arm(table.dropna(subset=["low"]))  # a figure without an interval is no best
     say = phrases(language).say
     data = {
@@ -132,7 +133,7 @@ def summary(run: Run, *, confidence: float = 0.95, language: str = "en") -> Html
         "target": run.plan.engine.target,
         "plan": run.plan.name,
         "language": language,
-        "verdict": list(map(say, findings.verdict(table) or [_nothing_to_compare(measured)])),
+        "verdict": list(map(say, [*findings.verdict(table), *barred] or [_nothing_to_compare(measured)])),
         "best": findings.arm_text(best) if best is not None else None,
         "speedup": [float(best[c]) for c in ("low", "speedup", "high")] if best is not None else None,
         "at": say(findings.where_text(best["temperature"], best["concurrency"])) if best is not None else None,
