@@ -39,7 +39,7 @@ _NAMES = {
     "tokens_seen": "tokens seen",
 }  # fmt: skip
 #: Columns that hold words of labkit, which are said in the language of a report; others hold names and text of others.
-_SAID = {"kind", "source", "note", "cautions", "launches", "flags"}
+_SAID = {"kind", "source", "note", "cautions", "launches", "flags", "checked", "verdict", "finding"}
 _DIGITS = {"tpot_ms": 1, "ttft_ms": 0, "step_ms": 1, "tokens_per_second": 1, "temperature": None}
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from labkit.records import FLAGS
+from labkit.view.zh.audits import AUDITS
 from labkit.view.zh.labels import LABELS
 from labkit.view.zh.prose import PROSE
 from labkit.view.zh.reasons import REASONS
@@ -12,4 +13,4 @@ __all__ = ["PHRASES"]
 
 _FLAGS = {f"{name}: {meaning}": f"{name}：{REASONS[meaning]}" for name, meaning in FLAGS.items()}
 
-PHRASES = {**LABELS, **SENTENCES, **REASONS, **PROSE, **_FLAGS}
+PHRASES = {**AUDITS, **LABELS, **SENTENCES, **REASONS, **PROSE, **_FLAGS}
