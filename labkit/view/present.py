@@ -91,16 +91,24 @@ def _flag_counts(measured: Sequence[Measurement]) -> dict[str, int]:
     return {name: names.count(name) for name in dict.fromkeys(names)}
 
 
-def summary(run: Run, *, confidence: float = 0.95) -> Html:
-    """The verdict of a run, and the same as data for the index of reports."""
+def summary(run: Run, *, against: Run | None = None, confidence: float = 0.95) -> Html:
+    """The verdict of a run, and the same as data for the index of reports; ``against`` an earlier run, what changed
+    since."""
     measured = run.measurements()
+    if against is not None:
+        changed = tables.changes(against.measurements(), measured, confidence=confidence)
+        return _verdict(run, changed.attrs["sentences"])
     table = tables.speedups(measured, confidence=confidence)
     best = findings.best_arm(table.dropna(subset=["low"]))  # a figure without an interval is no best
+    return _verdict(run, findings.verdict(table) or [_nothing_to_compare(measured)], best)
+
+
+def _verdict(run: Run, said: list[str], best: pd.Series | None = None) -> Html:
     data = {
         "run": run.id,
         "target": run.plan.engine.target,
         "plan": run.plan.name,
-        "verdict": findings.verdict(table) or [_nothing_to_compare(measured)],
+        "verdict": said,
         "best": findings.arm_text(best) if best is not None else None,
         "speedup": [float(best[c]) for c in ("low", "speedup", "high")] if best is not None else None,
         "at": findings.where_text(best["temperature"], best["concurrency"]) if best is not None else None,
