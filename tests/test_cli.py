@@ -1,8 +1,10 @@
 """The command line as a user meets it: exit codes, one clear message, JSON. Each call is a process."""
 
+import gzip
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -11,6 +13,8 @@ import pytest
 import yaml
 
 from tests.engine.test_metrics_page import page
+from tests.view.test_report import FINISH, SHOW_SUMMARY
+from tests.view.test_report import write as write_notebook
 
 
 def labkit(*argv, cwd=None, code=0, **env):
@@ -301,3 +305,86 @@ def test_models_demo_refuses_a_damaged_wheel(tmp_path, monkeypatch):
         demo.make_demo(say=lambda _: None)
     assert not demo.is_whole(tmp_path / "models" / "demo-target", source=demo.WHEEL)
     assert list((tmp_path / "models").iterdir()) == []
+
+
+@pytest.fixture
+def slower_run(tmp_path):
+    """The recorded run with every request of its eagle3 K = 3 taking twice the time."""
+    folder = tmp_path / "slower"
+    shutil.copytree(RECORDED, folder)
+    for path in (folder / "cells").iterdir():
+        cell = json.loads(gzip.decompress(path.read_bytes()))
+        if cell["cell"]["spec"]["k"] == 3:
+            for record in cell["records"]:
+                record["t_last"] = record["t_first"] + 2 * (record["t_last"] - record["t_first"])
+            path.write_bytes(gzip.compress(json.dumps(cell).encode()))
+    return folder
+
+
+RECORDED = Path(__file__).parent.parent / "data" / "recorded" / "drafters"
+
+
+def test_compare_of_a_run_with_itself_is_no_change():
+    said = labkit("compare", "drafters", RECORDED)[0]
+    assert said.startswith("No change: none of 33 figures differs beyond chance")
+    found = json.loads(labkit("compare", "drafters", RECORDED, "--json")[0])
+    assert (found["verdict"], found["regressions"], found["setup"]) == ("no change", [], [])
+    assert len(found["figures"]) == 33
+    assert {figure["change"][1] for figure in found["figures"]} == {0}
+
+
+def test_compare_ends_with_1_on_a_regression(slower_run):
+    said = labkit("compare", "drafters", slower_run, code=1)[0]
+    assert said.startswith("Regression: 2 of 33 figures are worse beyond chance")
+    assert "Regression: eagle3 K=3, T = 0, concurrency 1: time per token +100.0 %" in said
+    found = json.loads(labkit("compare", "drafters", slower_run, "--json", code=1)[0])
+    assert [(f["drafter"], f["k"], f["figure"]) for f in found["regressions"]] == [
+        ("eagle3", 3, "tpot"), ("eagle3", 3, "speedup"),
+    ]  # fmt: skip
+    assert labkit("compare", slower_run, "drafters")[0].startswith("Improvement: 2 of 33")
+
+
+def test_compare_of_an_unfinished_run_compares_and_ends_with_1(slower_run):
+    next((slower_run / "cells").iterdir()).unlink()
+    out, said = labkit("compare", slower_run, slower_run, code=1)
+    assert out.startswith("No change")
+    assert "1 of 6 cells of" in said
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (("compare", "drafters", "nowhere"), "no run at nowhere"),
+        (("compare", "drafters", "drafters", "--confidence", "1"), "confidence must lie between 0 and 1"),
+        (("batch", "nowhere.yaml"), r"cannot read a grid from nowhere\.yaml: No such file"),
+    ],
+)
+def test_mistakes_in_comparing_and_in_grids_are_exit_2(tmp_path, argv, message):
+    _, said = labkit(*argv, cwd=tmp_path, code=2)
+    assert re.search(message, said)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_batch_lists_makes_resumes_and_ends_with_1_where_a_report_failed(tmp_path):
+    notebook = write_notebook(tmp_path / "lab.ipynb", SHOW_SUMMARY, "assert blocks != 13, 'unlucky'", FINISH)
+    grid = tmp_path / "team.yaml"
+    grid.write_text(yaml.safe_dump({"notebook": str(notebook), "grid": {"blocks": [1, 13]}}))
+    listed = json.loads(labkit("batch", grid, "--dry-run", "--json", cwd=tmp_path)[0])
+    assert [job["blocks"] for job in listed] == [1, 13]
+    assert not (tmp_path / "reports").exists()
+    out, said = labkit("batch", grid, "--workers", 2, "--json", cwd=tmp_path, code=1)
+    assert [report["state"] for report in json.loads(out)["reports"]] == ["done", "failed"]
+    assert "1 of 2 reports failed, the others are kept:" in said
+    assert "AssertionError: unlucky" in said
+    grid.write_text(yaml.safe_dump({"notebook": str(notebook), "grid": {"blocks": [1]}}))
+    assert "kept" in labkit("batch", grid, "--resume", "--json", cwd=tmp_path)[0]
+
+
+def test_the_shipped_comparison_becomes_a_report(tmp_path):
+    notebook = NOTEBOOK.with_name("05_compare.ipynb")
+    found = json.loads(labkit("report", notebook, "--out", tmp_path / "reports", "--json")[0])
+    page = Path(found["report"]).read_text(encoding="utf-8")
+    assert len(page.encode()) < 3_000_000
+    assert page.count('<div class="figure">') == 1
+    assert "No change: none of 33 figures differs beyond chance" in Path(found["index"]).read_text(encoding="utf-8")
+    assert "not 2.7×" in page

@@ -1,4 +1,4 @@
-"""The command line: parse, call, print. Exit 0 fine, 1 a failed measurement, 2 wrong usage."""
+"""The command line: parse, call, print. Exit 0 fine, 1 a failed measurement or a regression, 2 wrong usage."""
 
 from __future__ import annotations
 
@@ -6,6 +6,8 @@ import sys
 
 import typer
 
+from labkit.cli.batching import batch
+from labkit.cli.comparing import compare
 from labkit.cli.counting import metrics, replay
 from labkit.cli.deciding import recommend, score
 from labkit.cli.drafting import drafters, models
@@ -18,7 +20,7 @@ __all__ = ["app", "main"]
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.add_typer(models, name="models")
 app.add_typer(drafters, name="drafters")
-for command in (metrics, replay, measure, sweep, score, recommend, report):
+for command in (metrics, replay, measure, sweep, score, recommend, compare, report, batch):
     app.command()(command)
 
 
