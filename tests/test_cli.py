@@ -314,7 +314,7 @@ def slower_run(tmp_path):
     shutil.copytree(RECORDED, folder)
     for path in (folder / "cells").iterdir():
         cell = json.loads(gzip.decompress(path.read_bytes()))
-        if cell["cell"]["spec"]["k"] == 3:
+        if (cell["cell"]["spec"]["k"], cell["provenance"]["method_effective"]) == (3, "eagle3"):
             for record in cell["records"]:
                 record["t_last"] = record["t_first"] + 2 * (record["t_last"] - record["t_first"])
             path.write_bytes(gzip.compress(json.dumps(cell).encode()))
@@ -326,29 +326,31 @@ RECORDED = Path(__file__).parent.parent / "data" / "recorded" / "drafters"
 
 def test_compare_of_a_run_with_itself_is_no_change():
     said = labkit("compare", "drafters", RECORDED)[0]
-    assert said.startswith("No change: none of 33 figures differs beyond chance")
+    assert re.match(r"No change: none of \d+ figures differs beyond chance", said)
     found = json.loads(labkit("compare", "drafters", RECORDED, "--json")[0])
     assert (found["verdict"], found["regressions"], found["setup"]) == ("no change", [], [])
-    assert len(found["figures"]) == 33
+    assert {figure["figure"] for figure in found["figures"]} == {
+        "tpot", "speedup", "acceptance_length", "joint_rate", "divergence",
+    }  # fmt: skip
     assert {figure["change"][1] for figure in found["figures"]} == {0}
 
 
 def test_compare_ends_with_1_on_a_regression(slower_run):
     said = labkit("compare", "drafters", slower_run, code=1)[0]
-    assert said.startswith("Regression: 2 of 33 figures are worse beyond chance")
+    assert re.match(r"Regression: 2 of \d+ figures are worse beyond chance", said)
     assert "Regression: eagle3 K=3, T = 0, concurrency 1: time per token +100.0 %" in said
     found = json.loads(labkit("compare", "drafters", slower_run, "--json", code=1)[0])
     assert [(f["drafter"], f["k"], f["figure"]) for f in found["regressions"]] == [
         ("eagle3", 3, "tpot"), ("eagle3", 3, "speedup"),
     ]  # fmt: skip
-    assert labkit("compare", slower_run, "drafters")[0].startswith("Improvement: 2 of 33")
+    assert labkit("compare", slower_run, "drafters")[0].startswith("Improvement: 2 of ")
 
 
 def test_compare_of_an_unfinished_run_compares_and_ends_with_1(slower_run):
     next((slower_run / "cells").iterdir()).unlink()
     out, said = labkit("compare", slower_run, slower_run, code=1)
     assert out.startswith("No change")
-    assert "1 of 6 cells of" in said
+    assert re.search(r"1 of \d+ cells of", said)
 
 
 @pytest.mark.parametrize(
@@ -386,5 +388,5 @@ def test_the_shipped_comparison_becomes_a_report(tmp_path):
     page = Path(found["report"]).read_text(encoding="utf-8")
     assert len(page.encode()) < 3_000_000
     assert page.count('<div class="figure">') == 1
-    assert "No change: none of 33 figures differs beyond chance" in Path(found["index"]).read_text(encoding="utf-8")
+    assert re.search(r"No change: none of \d+ figures differs", Path(found["index"]).read_text(encoding="utf-8"))
     assert "not 2.7×" in page
