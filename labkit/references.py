@@ -1,6 +1,7 @@
-"""Published figures to set own ones beside: ``data/reference/*.yaml``, each with its source.
+"""Published figures to set own ones beside: ``data/reference/*.yaml``.
 
-A file is one source and its claims. ``figure`` says what a claim is about:
+A file is one source and its claims, each with the place in the source where it was read. ``figure`` says what a claim
+is about:
 
 | figure | unit |
 |---|---|
@@ -37,15 +38,13 @@ Figure = Literal[
 
 @dataclass(frozen=True, kw_only=True)
 class Source:
-    """``name`` is what a table calls it; ``first_hand``: its figures were read in the source itself, not in what others
-    say of it."""
+    """``name`` is what a table calls it; ``url`` is empty where it has no address."""
 
     __pydantic_config__ = STRICT
 
     name: str
     title: str
     url: str = ""
-    first_hand: bool
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -85,7 +84,7 @@ class Step:
 
 @dataclass(frozen=True, kw_only=True)
 class Claim:
-    """``value``: lowest and highest claimed. ``where`` in the source; ``first_hand`` overrides that of the source."""
+    """``value``: lowest and highest claimed; ``where``: table, section or file of the source."""
 
     __pydantic_config__ = STRICT
 
@@ -95,7 +94,6 @@ class Claim:
     value: tuple[float, float]
     given: Conditions = field(default_factory=Conditions)
     where: str = ""
-    first_hand: bool | None = None
     remark: str = ""
     step: Step | None = None
 
@@ -110,9 +108,6 @@ class Reference:
 
     source: Source
     claims: tuple[Claim, ...]
-
-    def is_first_hand(self, claim: Claim) -> bool:
-        return self.source.first_hand if claim.first_hand is None else claim.first_hand
 
 
 def load_references(folder: str | Path = DATA / "reference") -> list[Reference]:
