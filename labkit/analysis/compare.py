@@ -44,7 +44,7 @@ FOR_REGRESSIONS = 4 / 5
 class Compared:
     """One figure of one cell in both runs. ``change`` is relative for tpot and speedup, else absolute; ``p`` is
     adjusted for the whole comparison. ``verdict``: "regression", "improvement", "no change", or "unknown" where there
-    are too few prompts. ``launches``: "resampled", or "assumed" where too few were repeated to see how they scatter."""
+    are too few prompts. ``launches``: how they scatter was "measured", or is "assumed" where too few were repeated."""
 
     before_key: Key
     after_key: Key
@@ -177,6 +177,6 @@ def _compared(
         verdict=decided,
         prompts=found.prompts,
         blocks=found.launches,
-        launches="resampled" if noise.measured else "assumed",
+        launches="measured" if noise.measured else "assumed",
         flags=cells.flags,
     )

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from math import isfinite, nan
 
 from labkit.analysis.acceptance import from_records
 from labkit.analysis.pairs import Key, by_cell, sound
@@ -54,18 +55,19 @@ def drifts(measurements: Sequence[Measurement], *, run: str) -> list[Drift]:
     for key, own in here.items():
         if key[2] != largest[key[0]]:
             continue
-        values = [_value(m, key) for m in own]
-        if all(value and value == value for value in values):
+        values = tuple(_value(m) for m in own)
+        if all(map(isfinite, values)):
             figure = "acceptance_length" if key[2] else "tpot"
-            found.append(Drift(run=run, key=key, figure=figure, values=tuple(values)))
+            found.append(Drift(run=run, key=key, figure=figure, values=values))
     return found
 
 
-def _value(m: Measurement, key: Key) -> float | None:
-    if not key[2]:
+def _value(m: Measurement) -> float:
+    """The anchor figure of one block; NaN where nothing tells."""
+    if not m.cell.spec.k:
         return cell_tpot(sound([m]))
     known = from_records(sound([m]))
-    return known.mean_acceptance_length if known else None
+    return known.mean_acceptance_length if known else nan
 
 
 def _when(m: Measurement) -> tuple[float, int]:

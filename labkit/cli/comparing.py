@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import asdict
 from math import isfinite
 from pathlib import Path
@@ -10,11 +11,16 @@ from typing import TYPE_CHECKING, Annotated, Any
 import typer
 
 from labkit.cli.output import Json, print_json
+from labkit.errors import ConfigError, MeasurementError
 
 if TYPE_CHECKING:
     from labkit.analysis.compare import Compared, Comparison
+    from labkit.records import Measurement
+    from labkit.store import Run
 
 __all__ = ["compare"]
+
+_CELL = ["drafter", "k", "temperature", "concurrency"]
 
 
 def compare(
@@ -37,8 +43,31 @@ def compare(
         print(_shown(changes_of(found)))
     if found.regressions:
         raise typer.Exit(1)
+    _check(found, runs)
+
+
+def _check(found: Comparison, runs: Sequence[Run]) -> None:
+    """Raise where "no regression" would promise more than was seen.
+
+    Raises:
+        MeasurementError: cells are missing, or were discarded in the run that is judged; names them.
+        ConfigError: no figure could be judged.
+    """
+    from labkit.analysis.bootstrap import MIN_UNITS
+
     for run in runs:
         run.check()
+    if lost := [f"  {m.cell.label}: {_causes(m)}" for m in runs[1].measurements() if m.discarded]:
+        raise MeasurementError("cells of the run that is judged were discarded:\n" + "\n".join(lost))
+    if found.verdict == "unknown":
+        raise ConfigError(
+            f"nothing could be judged: no cell has {MIN_UNITS} prompts that both runs finished in every block; "
+            "measure the same prompts in both"
+        )
+
+
+def _causes(m: Measurement) -> str:
+    return "; ".join(f"{flag.name}: {flag.reason}" for flag in m.flags)
 
 
 def _plain(found: Comparison, said: list[str]) -> dict[str, Any]:
@@ -74,17 +103,5 @@ def _number(value: Any) -> Any:
 def _shown(table: Any) -> str:
     """A line for each cell and figure; shares of draft positions are in the JSON."""
     rows = table[table["figure"] != "joint_rate"]
-    columns = [
-        "drafter",
-        "k",
-        "temperature",
-        "concurrency",
-        "figure",
-        "before",
-        "after",
-        "change",
-        "low",
-        "high",
-        "verdict",
-    ]
+    columns = [*_CELL, "figure", "before", "after", "change", "low", "high", "verdict"]
     return rows[columns].to_string(index=False, float_format=lambda value: f"{value:.3f}")

@@ -58,7 +58,7 @@ def changes_of(found: Comparison) -> pd.DataFrame:
 def _row(f: Compared) -> dict[str, object]:
     drafter, method, k, temperature, concurrency = f.after_key
     scale = 1000 if f.figure == "tpot" else 1
-    launches = f"{f.blocks[0]} and {f.blocks[1]}" + ("" if f.launches == "resampled" else ", assumed")
+    launches = f"{f.blocks[0]} and {f.blocks[1]}" + ("" if f.launches == "measured" else ", assumed")
     return {
         "drafter": drafter, "method": method, "k": k, "temperature": temperature, "concurrency": concurrency,
         "figure": f.figure, "position": f.position, "before": scale * f.before, "after": scale * f.after,
@@ -84,7 +84,9 @@ def headline(found: Comparison) -> str:
 def sentences(found: Comparison) -> list[str]:
     """The headline, each change, what the anchor cells did, and what limits the comparison."""
     told = [*found.regressions, *found.improvements]
-    lines = [f"{headline(found)} (equal runs are called changed in {found.false_alarm:.0%} of comparisons at most)."]
+    lines = [
+        f"{headline(found)} (equal runs are called changed in {100 * found.false_alarm:g} % of comparisons at most)."
+    ]
     lines += [f"{f.verdict.capitalize()}: {change_text(f)}." for f in told[:_TOLD]]
     lines += [f"… and {len(told) - _TOLD} more in the table."] if len(told) > _TOLD else []
     lines += [_anchor_text(f) for f in found.figures if f.anchor and f.verdict in ("regression", "improvement")]
@@ -92,7 +94,7 @@ def sentences(found: Comparison) -> list[str]:
     if any(f.launches == "assumed" and f.relative for f in found.figures):
         lines.append(
             "Too few launches were repeated to see how they scatter, so speeds are judged as if one launch varied by "
-            f"{ASSUMED_LAUNCH_SD:.1%}: measure 3 blocks in both runs to find smaller changes."
+            f"{100 * ASSUMED_LAUNCH_SD:g} %: measure 3 blocks in both runs to find smaller changes."
         )
     if found.unmatched:
         lines.append(f"Not compared: {'; '.join(found.unmatched)}.")
@@ -108,13 +110,17 @@ def change_text(f: Compared) -> str:
 
 
 def _signed(f: Compared, value: float) -> str:
-    if f.relative:
-        return f"{100 * value:+.1f} %"
-    return f"{value:+.2f} tokens" if f.figure == "acceptance_length" else f"{100 * value:+.1f} points"
+    if f.figure == "acceptance_length":
+        return _minus(f"{value:+.2f} tokens")
+    return _minus(f"{100 * value:+.1f} {'%' if f.relative else 'points'}")
+
+
+def _minus(text: str) -> str:
+    return text.replace("-", "−")
 
 
 def _anchor_text(f: Compared) -> str:
-    moved = f"{abs(f.change.mid):.1%} {'slower' if f.change.mid > 0 else 'faster'}"
+    moved = f"{100 * abs(f.change.mid):.1f} % {'slower' if f.change.mid > 0 else 'faster'}"
     return (
         f"The baseline itself is {moved} ({cell_name(f.after_key)}): that is the engine or the machine and is in every "
         "time per token; what the drafters do stands in the speedups."
@@ -122,9 +128,9 @@ def _anchor_text(f: Compared) -> str:
 
 
 def _drift_text(drift: Drift) -> str:
-    values = [1000 * value if drift.figure == "tpot" else value for value in drift.values]
-    name = FIGURES[drift.figure].split(" (")[0]
+    scale, name = 1000 if drift.figure == "tpot" else 1, FIGURES[drift.figure].split(" (")[0]
+    values = ", ".join(f"{scale * value:.2f}" for value in drift.values)
     return (
-        f"Inside the run {drift.run}, the {name} of the anchor cell {cell_name(drift.key)} drifted by "
-        f"{100 * drift.relative:+.1f} % from first to last block ({', '.join(f'{value:.2f}' for value in values)})."
+        f"The anchor cell {cell_name(drift.key)} moved inside the run {drift.run}: drift "
+        f"{_minus(f'{100 * drift.relative:+.1f} %')} in {name} ({values} by block)."
     )

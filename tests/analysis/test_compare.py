@@ -112,7 +112,7 @@ def test_launches_that_scatter_hide_what_they_would_explain(run):
     found = compare(paced(run(), paces[0]), paced(run(1), paces[1]))
     assert found.verdict == "no change"
     tpot = next(f for f in found.figures if f.figure == "tpot")
-    assert tpot.launches == "resampled"
+    assert tpot.launches == "measured"
     assert tpot.change.high - tpot.change.low > 0.1
 
 

@@ -66,7 +66,7 @@ def test_the_sentences_say_what_changed_and_how_much(table):
     said = table.attrs["sentences"]
     assert said[0] == (
         "Regression: 10 of 54 figures are worse beyond chance "
-        "(equal runs are called changed in 1% of comparisons at most)."
+        "(equal runs are called changed in 1 % of comparisons at most)."
     )
     assert re.match(
         r"Regression: draft K=4, T = 0, concurrency 1: time per token \+\d+\.\d % \[\+\d+\.\d %, \+\d+\.\d %\]\.",
@@ -92,7 +92,7 @@ def test_a_moved_anchor_is_explained(before, sweep):
 
     moved = [replace(m, records=tuple(map(slow, m.records))) for m in sweep(blocks=3, prompts=16, jitter=0.02, seed=1)]
     said = " ".join(sentences(compare(before, moved)))
-    assert re.search(r"The baseline itself is (9|10)\.\d% slower \(baseline, T = 0, concurrency 1\)", said)
+    assert re.search(r"The baseline itself is (9|10)\.\d % slower \(baseline, T = 0, concurrency 1\)", said)
 
 
 def test_single_launches_drift_and_lonely_cells_are_told(sweep):
@@ -107,10 +107,25 @@ def test_single_launches_drift_and_lonely_cells_are_told(sweep):
     drifting = [late(m) if m.cell.block == 2 else m for m in sweep(blocks=3)]
     told = [line for line in sentences(compare(drifting, drifting)) if "drifted" in line]
     assert told[0] == (
-        "Inside the run before, the time per token of the anchor cell baseline, T = 0, concurrency 1 drifted by "
-        "+30.0 % from first to last block (40.00, 40.00, 52.00)."
+        "The anchor cell baseline, T = 0, concurrency 1 moved inside the run before: drift +30.0 % in time per token "
+        "(40.00, 40.00, 52.00 by block)."
     )
     assert len(told) == 2
+
+
+def test_the_drift_of_an_anchor_cell_is_said_in_words(sweep):
+    """The acceptance length of the largest K: 3.05, 2.96, 2.84 in the three blocks."""
+    accepted = {0: 205, 1: 196, 2: 184}
+
+    def drifting(m):
+        whole, rest = divmod(accepted[m.cell.block], 100)
+        steps = (whole + 1,) * rest + (whole,) * (100 - rest)
+        records = tuple(replace(r, per_step_accepted=steps, per_step_drafted=(4,) * 100) for r in m.records)
+        return replace(m, records=records) if m.cell.spec.k else m
+
+    run = [drifting(m) for m in sweep(blocks=3, temperatures=(0.0,))]
+    said = " ".join(sentences(compare(run, run)))
+    assert "drift −6.9 % in acceptance length (3.05, 2.96, 2.84 by block)" in said
 
 
 def test_too_few_prompts_are_said_so(sweep):
@@ -123,7 +138,7 @@ def test_another_name_of_a_drafter_is_shown(sweep):
     drafters = [Drafter(method="draft_model", model=f"x/{name}") for name in ("old", "new")]
     runs = [sweep(drafters=(d,), gains={(d.name, k): g for k, g in ((2, gain), (4, gain))}, blocks=3, jitter=0.01)
             for d, gain in zip(drafters, (1.0, 1.5), strict=True)]  # fmt: skip
-    assert "Improvement: old → new K=2, T = 0, concurrency 1: time per token -33" in " ".join(sentences(compare(*runs)))
+    assert "Improvement: old → new K=2, T = 0, concurrency 1: time per token −33" in " ".join(sentences(compare(*runs)))
 
 
 # --- drawn
