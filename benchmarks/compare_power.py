@@ -1,17 +1,15 @@
 """How often does `labkit compare` call two equal runs changed, and how often does it find an 8 % slowdown?
 
-    python benchmarks/compare_power.py [RUN] [--pairs 100] [--prompts 64] [--blocks 3] [--slowdown 0.08]
+    python benchmarks/compare_power.py [RUN] [--noise RUN] [--pairs 100] [--prompts 64] [--blocks 3] [--slowdown 0.08]
 
-Pairs of runs are simulated from a recorded one (default: drafters): its cells and requests, the decode time of each
-request stretched by chance, per launch and per request, of the size that the recorded run shows; the steps of each
-request are drawn anew in every block, as sampling would, so that the figures of acceptance can alarm as well. The
-slowdown is planted into one cell of the second run, every speculative cell in turn.
+Pairs of runs are simulated from the cells and requests of RUN (default: drafters): the decode time of each request is
+stretched by chance, per launch and per request, and its steps are drawn anew, as sampling would, so that the figures of
+acceptance can alarm as well. The slowdown is planted into one cell of the second run, every speculative cell in turn.
 
-Chance per request: the logarithm of the step time, less the mean of its launch and of its prompt. Chance per launch:
-the scatter of blocks around their mean where cells were launched more than once; else how far stretches of a launch, as
-long as a simulated launch or half of the recorded one, lie from its mean: the machine's pace wanders within minutes.
-Cells whose steps are of two kinds (ngram drafts on some only) tell neither. Wanted: "no change" in ≥ 97 of 100 equal
-pairs, the slowdown found in ≥ 90 of 100.
+The size of chance comes from a run that launched its cells several times (--noise; default: the recorded one). Of the
+logarithm of the step time, what the means of launches and of prompts leave is chance per request; how far the means of
+launches lie apart, less what requests explain of it, is chance per launch. Cells whose steps are of two kinds (ngram
+drafts on some only) do not tell. Wanted: "no change" in ≥ 97 of 100 equal pairs, the slowdown found in ≥ 90 of 100.
 """
 
 from __future__ import annotations
@@ -25,6 +23,7 @@ import numpy as np
 from labkit.analysis.acceptance import decode_steps
 from labkit.analysis.compare import compare
 from labkit.analysis.pairs import Key, by_cell, cell_key
+from labkit.paths import DATA
 from labkit.records import Measurement, RequestRecord
 from labkit.repetition import is_looping
 from labkit.store import open_run
@@ -33,73 +32,64 @@ from labkit.store import open_run
 def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("run", nargs="?", default="drafters")
+    options.add_argument("--noise", metavar="RUN", help="A run that launched its cells at least twice.")
     options.add_argument("--pairs", type=int, default=100)
     options.add_argument("--prompts", type=int, default=64)
     options.add_argument("--blocks", type=int, default=3)
     options.add_argument("--slowdown", type=float, default=0.08)
-    options.add_argument("--launch-sd", type=float, help="Use this instead of the estimate.")
     asked = options.parse_args()
-    recorded = open_run(asked.run).measurements()
-    request, launch, how = chance(recorded, prompts=asked.prompts)
-    print(f"{asked.run}: chance per request {request:.1%}, per launch {launch:.1%} (from {how})")
-    launch = launch if asked.launch_sd is None else asked.launch_sd
-    made = Simulation(recorded, request, launch, prompts=asked.prompts, blocks=asked.blocks)
+    request, launch = noise(asked.noise)
+    made = Simulation(open_run(asked.run).measurements(), request, launch, prompts=asked.prompts, blocks=asked.blocks)
     equal, found = made.equal(asked.pairs), made.slower(asked.pairs, 1 + asked.slowdown)
-    size = f"{asked.prompts} prompts, {asked.blocks} blocks, {launch:.1%} per launch"
+    size = f"{len(made.cells)} cells of {asked.run}, {asked.prompts} prompts, {asked.blocks} blocks"
     print(f"{size}: equal runs called unchanged in {equal} of {asked.pairs} pairs")
     print(f"{size}: a slowdown of {asked.slowdown:.0%} in one cell found in {found} of {asked.pairs} pairs")
 
 
-def chance(measurements: Sequence[Measurement], *, prompts: int = 64) -> tuple[float, float, str]:
-    """Standard deviations of the log step time per request and per launch of so many prompts, and where the second
-    comes from."""
-    launches = [log_steps(m) for m in measurements if not m.cell.spec.k or every_step_drafts(m)]
-    shared = [p for p in launches[0] if all(p in launch for launch in launches)]
-    table = np.array([[launch[p] for p in shared] for launch in launches])
-    rest = table - table.mean(axis=1, keepdims=True) - table.mean(axis=0) + table.mean()
-    request = (rest**2).sum() / ((len(launches) - 1) * (len(shared) - 1))
-    repeated = [own for own in by_cell(measurements, baseline=True).values() if len(own) > 1]
-    if repeated:
-        between, each, how = among(blocks(repeated)), len(shared), "blocks"
-    else:
-        each = min(prompts, len(shared) // 2)
-        between, how = wander(rest, each), f"stretches of {each} requests: no cell was launched twice"
-    return float(np.sqrt(request)), float(np.sqrt(max(0.0, between - request / each))), how
+def noise(name: str | None) -> tuple[float, float]:
+    """Chance per request and per launch of the run ``name``, or of the first recorded one that tells; says which."""
+    for known in [name] if name else sorted(path.parent.name for path in (DATA / "recorded").glob("*/plan.json")):
+        if found := chance(open_run(known).measurements()):
+            print(f"{known}: chance per request {found[0]:.1%}, per launch {found[1]:.1%}")
+            return found
+    raise SystemExit(
+        f"{name or 'no recorded run'} launched a cell twice: the size of chance is not known; give --noise"
+    )
 
 
-def wander(rest: np.ndarray, length: int) -> float:
-    """Variance of the mean of ``length`` requests in a row, from every such stretch of every launch [launch, request].
-    The means of launches and prompts that were taken away took a part of it with them."""
-    launches, requests = rest.shape
-    sums = np.cumsum(np.pad(rest, ((0, 0), (1, 0))), axis=1)
-    means = (sums[:, length:] - sums[:, :-length]) / length
-    return float((means**2).mean()) / (1 - length / requests) / (1 - 1 / launches)
+def chance(measurements: Sequence[Measurement]) -> tuple[float, float] | None:
+    """Standard deviations of the log step time per request and per launch; None where no cell was launched twice."""
+    cells = [own for own in by_cell(measurements, baseline=True).values() if len(own) > 1 and all(map(one_kind, own))]
+    if not cells:
+        return None
+    tables = [log_step_table(own) for own in cells]
+    freedom = sum(len(t) - 1 for t in tables)
+    rest = [t - t.mean(axis=0) - t.mean(axis=1, keepdims=True) + t.mean() for t in tables]
+    request = sum((r**2).sum() for r in rest) / sum((len(t) - 1) * (t.shape[1] - 1) for t in tables)
+    apart = sum(((t.mean(axis=1) - t.mean()) ** 2).sum() for t in tables) / freedom
+    explained = request * sum((len(t) - 1) / t.shape[1] for t in tables) / freedom
+    return float(np.sqrt(request)), float(np.sqrt(max(0.0, apart - explained)))
+
+
+def log_step_table(launches: Sequence[Measurement]) -> np.ndarray:
+    """Of one cell [launch, prompt], over the prompts that all launches finished."""
+    known = [log_steps(m) for m in launches]
+    shared = sorted(set.intersection(*map(set, known)))
+    return np.array([[launch[p] for p in shared] for launch in known])
 
 
 def log_steps(m: Measurement) -> dict[str, float]:
-    """Log of the seconds a decode step took, by prompt in the order they were sent."""
-    sent = sorted((r for r in m.records if r.tpot and not r.error), key=lambda r: r.sent)
-    return {r.prompt_id: float(np.log(r.decode_seconds / (decode_steps(r) or r.decode_tokens))) for r in sent}
+    """Log of the seconds a decode step took, by prompt."""
+    timed = (r for r in m.records if r.tpot and not r.error)
+    return {r.prompt_id: float(np.log(r.decode_seconds / (decode_steps(r) or r.decode_tokens))) for r in timed}
 
 
-def every_step_drafts(m: Measurement) -> bool:
+def one_kind(m: Measurement) -> bool:
+    """Whether all steps of the cell are alike: none drafts, or every one."""
     known = [r for r in m.records if r.per_step_accepted is not None]
-    return bool(known) and all((decode_steps(r) or 0) <= len(r.per_step_accepted) + 1 for r in known)
-
-
-def blocks(repeated: Sequence[Sequence[Measurement]]) -> list[list[float]]:
-    """Means of the log step time of every block of each cell, over the prompts that all have."""
-    tables = [[log_steps(m) for m in own] for own in repeated]
-    shared = [set.intersection(*map(set, launches)) for launches in tables]
-    return [
-        [float(np.mean([launch[p] for p in both])) for launch in own] for own, both in zip(tables, shared, strict=True)
-    ]
-
-
-def among(groups: Sequence[Sequence[float]]) -> float:
-    """Variance inside the groups, pooled."""
-    freedom = sum(len(group) - 1 for group in groups)
-    return sum(float(((np.array(group) - np.mean(group)) ** 2).sum()) for group in groups) / freedom
+    return not m.cell.spec.k or (
+        bool(known) and all((decode_steps(r) or 0) <= len(r.per_step_accepted) + 1 for r in known)
+    )
 
 
 class Simulation:
