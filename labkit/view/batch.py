@@ -11,6 +11,7 @@ from __future__ import annotations
 import itertools
 import json
 import multiprocessing
+import os
 import shutil
 import time
 from collections.abc import Callable, Generator, Sequence
@@ -34,7 +35,7 @@ Make = Callable[[Job, Path], Outcome]
 
 def make_report(job: Job, folder: Path) -> Outcome:
     """Build the report of ``job`` in a folder of its own and move it into ``folder`` when it is whole."""
-    start, workshop = time.monotonic(), folder / ".batch" / job.name
+    start, workshop = time.monotonic(), _workshop(job, folder)
     try:
         build_report(job.notebook, job.parameters, out=workshop, name=job.name)
     except LabError as error:
@@ -47,9 +48,19 @@ def make_report(job: Job, folder: Path) -> Outcome:
 
 def make_apart(job: Job, folder: Path) -> Outcome:
     """:func:`make_report` in a process of its own: papermill changes folder and environment of the one it runs in, and
-    a process that dies takes no other report along."""
-    with ProcessPoolExecutor(1, mp_context=multiprocessing.get_context("spawn")) as own:
+    a process that dies takes no other report along. What it and its kernel log goes into a file beside the notebook."""
+    spawn, log = multiprocessing.get_context("spawn"), _workshop(job, folder) / "log"
+    with ProcessPoolExecutor(1, mp_context=spawn, initializer=_log_to, initargs=(log,)) as own:
         return own.submit(make_report, job, folder).result()
+
+
+def _log_to(log: Path) -> None:
+    log.parent.mkdir(parents=True, exist_ok=True)
+    os.dup2(os.open(log, os.O_WRONLY | os.O_CREAT | os.O_APPEND), 2)
+
+
+def _workshop(job: Job, folder: Path) -> Path:
+    return folder / ".batch" / job.name
 
 
 def run_batch(

@@ -105,7 +105,7 @@ def test_single_launches_drift_and_lonely_cells_are_told(sweep):
         return replace(m, records=tuple(replace(r, t_last=r.t_first + 1.3 * r.decode_seconds) for r in m.records))
 
     drifting = [late(m) if m.cell.block == 2 else m for m in sweep(blocks=3)]
-    told = [line for line in sentences(compare(drifting, drifting)) if "drifted" in line]
+    told = [line for line in sentences(compare(drifting, drifting)) if "drift" in line]
     assert told[0] == (
         "The anchor cell baseline, T = 0, concurrency 1 moved inside the run before: drift +30.0 % in time per token "
         "(40.00, 40.00, 52.00 by block)."
