@@ -68,7 +68,7 @@ def _standing(
     key = _nearest(claim, gains)
     own, categories = _own(claim, cells[key], confidence) if key else (Interval(mid=nan, low=nan, high=nan), [])
     differing = _differing(claim, key, cells[key][0][1].cell.target, categories) if key else []
-    comparable, why = _judged(claim, own, differing)
+    comparable, why = _judged(claim, own, key, differing)
     return Standing(
         reference=reference,
         claim=claim,
@@ -117,14 +117,15 @@ def _differing(claim: Claim, key: Key, target: str, categories: Sequence[str]) -
     return found + ([f"the source leaves {' and '.join(left_open)} open"] if left_open else [])
 
 
-def _judged(claim: Claim, own: Interval, differing: Sequence[str]) -> tuple[str, Sequence[str]]:
+def _judged(claim: Claim, own: Interval, key: Key | None, differing: Sequence[str]) -> tuple[str, Sequence[str]]:
     if claim.figure == "other":
         return "no", []
     if isnan(own.mid):
         return "no", [f"no {claim.given.method or 'such cell'} was measured here"]
     if not differing:
         return "yes", []
-    return ("partly" if claim.figure in _RATIOS else "no"), differing
+    other_k = claim.figure == "acceptance_rate" and claim.given.k not in (None, key[2])  # it falls as K grows
+    return ("partly" if claim.figure in _RATIOS and not other_k else "no"), differing
 
 
 def _own(claim: Claim, pairs: Pairs, confidence: float) -> tuple[Interval, list[str]]:

@@ -66,6 +66,12 @@ def test_a_ratio_crosses_machines_an_absolute_speed_does_not(measured):
     assert only(measured, figure="tokens_per_second").comparable == "yes"
 
 
+def test_the_acceptance_rate_compares_at_its_own_k_only(measured):
+    """It falls as K grows, whatever the draft."""
+    assert only(measured, figure="acceptance_rate", given=SAME | {"target": "72B"}).comparable == "partly"
+    assert only(measured, figure="acceptance_rate", given=SAME | {"k": 5}).comparable == "no"
+
+
 def test_own_figures(measured):
     """TPOT 40 ms without speculation, 40 / 1.4 with it."""
     assert mid(measured, figure="tokens_per_second") == pytest.approx(35)
