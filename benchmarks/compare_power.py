@@ -9,7 +9,10 @@ acceptance can alarm as well. The slowdown is planted into one cell of the secon
 The size of chance comes from a run that launched its cells several times (--noise; default: the recorded one). Of the
 logarithm of the step time, what the means of launches and of prompts leave is chance per request; how far the means of
 launches lie apart, less what requests explain of it, is chance per launch. Cells whose steps are of two kinds (ngram
-drafts on some only) do not tell. Wanted: "no change" in ≥ 97 of 100 equal pairs, the slowdown found in ≥ 90 of 100.
+drafts on some only) do not tell. `labkit compare` takes launches of different cells for independent; --shared 1 shows
+what comes of it where the launches of a block share their pace.
+
+Wanted: "no change" in ≥ 97 of 100 equal pairs, the slowdown found in ≥ 90 of 100.
 """
 
 from __future__ import annotations
@@ -37,13 +40,16 @@ def main() -> None:
     options.add_argument("--prompts", type=int, default=64)
     options.add_argument("--blocks", type=int, default=3)
     options.add_argument("--slowdown", type=float, default=0.08)
+    options.add_argument("--shared", type=float, default=0.0, help="Part of a launch's chance that its block shares.")
     asked = options.parse_args()
     request, launch = noise(asked.noise)
-    made = Simulation(open_run(asked.run).measurements(), request, launch, prompts=asked.prompts, blocks=asked.blocks)
+    recorded = open_run(asked.run).measurements()
+    size = {"prompts": asked.prompts, "blocks": asked.blocks, "shared": asked.shared}
+    made = Simulation(recorded, request, launch, **size)
     equal, found = made.equal(asked.pairs), made.slower(asked.pairs, 1 + asked.slowdown)
-    size = f"{len(made.cells)} cells of {asked.run}, {asked.prompts} prompts, {asked.blocks} blocks"
-    print(f"{size}: equal runs called unchanged in {equal} of {asked.pairs} pairs")
-    print(f"{size}: a slowdown of {asked.slowdown:.0%} in one cell found in {found} of {asked.pairs} pairs")
+    runs = f"{len(made.cells)} cells of {asked.run}, " + ", ".join(f"{name} {value:g}" for name, value in size.items())
+    print(f"{runs}: equal runs called unchanged in {equal} of {asked.pairs} pairs")
+    print(f"{runs}: a slowdown of {asked.slowdown:.0%} in one cell found in {found} of {asked.pairs} pairs")
 
 
 def noise(name: str | None) -> tuple[float, float]:
@@ -52,9 +58,7 @@ def noise(name: str | None) -> tuple[float, float]:
         if found := chance(open_run(known).measurements()):
             print(f"{known}: chance per request {found[0]:.1%}, per launch {found[1]:.1%}")
             return found
-    raise SystemExit(
-        f"{name or 'no recorded run'} launched a cell twice: the size of chance is not known; give --noise"
-    )
+    raise SystemExit(f"no cell of {name or 'any recorded run'} was launched twice: the size of chance is not known")
 
 
 def chance(measurements: Sequence[Measurement]) -> tuple[float, float] | None:
@@ -97,10 +101,11 @@ class Simulation:
 
     def __init__(
         self, recorded: Sequence[Measurement], request: float, launch: float, *, prompts: int = 64, blocks: int = 3,
-        seed: int = 0,
+        shared: float = 0.0, seed: int = 0,
     ) -> None:  # fmt: skip
         self.cells = {key: own[0] for key, own in by_cell(recorded, baseline=True).items()}
-        self.request, self.launch, self.prompts, self.blocks = request, launch, prompts, blocks
+        self.request, self.prompts, self.blocks = request, prompts, blocks
+        self.launch, self.block = launch * np.sqrt(1 - shared), launch * np.sqrt(shared)
         self.rng = np.random.default_rng(seed)
 
     def equal(self, pairs: int) -> int:
@@ -127,9 +132,10 @@ class Simulation:
         return {r.prompt_id for r in m.records if r.tpot and not r.error and not is_looping(r)}
 
     def _run(self, drawn: np.ndarray, slower: dict[Key, float]) -> list[Measurement]:
+        paces = np.exp(self.block * self.rng.standard_normal(self.blocks))
         return [
-            self._launch(m, drawn, block, slower.get(cell_key(m), 1.0))
-            for block in range(self.blocks)
+            self._launch(m, drawn, block, pace * slower.get(cell_key(m), 1.0))
+            for block, pace in enumerate(paces)
             for m in self.cells.values()
         ]
 

@@ -7,7 +7,7 @@ is the mean over the launches after minus the mean over those before. Two things
 - *how a launch happened to run*: launches are clusters. Their variance is taken from how launches of one run scatter
   around their mean, pooled over cells of the same load, less what the chance of single requests explains of it (which
   the bootstrap of prompts holds already). Drawing three clusters from three would be far too narrow, and three launches
-  of one cell alone leave two degrees of freedom.
+  of one cell alone leave two degrees of freedom. Launches of different cells are taken for independent.
 
 The interval is change ± t · standard error with the degrees of freedom of Satterthwaite (1946).
 
