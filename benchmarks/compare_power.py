@@ -36,13 +36,14 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("run", nargs="?", default="drafters")
     options.add_argument("--noise", metavar="RUN", help="A run that launched its cells at least twice.")
+    options.add_argument("--chance", type=float, nargs=2, metavar=("REQUEST", "LAUNCH"), help="Its size, instead.")
     options.add_argument("--pairs", type=int, default=100)
     options.add_argument("--prompts", type=int, default=64)
     options.add_argument("--blocks", type=int, default=3)
     options.add_argument("--slowdown", type=float, default=0.08)
     options.add_argument("--shared", type=float, default=0.0, help="Part of a launch's chance that its block shares.")
     asked = options.parse_args()
-    request, launch = noise(asked.noise)
+    request, launch = asked.chance or noise(asked.noise)
     recorded = open_run(asked.run).measurements()
     size = {"prompts": asked.prompts, "blocks": asked.blocks, "shared": asked.shared}
     made = Simulation(recorded, request, launch, **size)
@@ -58,7 +59,10 @@ def noise(name: str | None) -> tuple[float, float]:
         if found := chance(open_run(known).measurements()):
             print(f"{known}: chance per request {found[0]:.1%}, per launch {found[1]:.1%}")
             return found
-    raise SystemExit(f"no cell of {name or 'any recorded run'} was launched twice: the size of chance is not known")
+    raise SystemExit(
+        f"no cell of {name or 'any recorded run'} was launched twice, so the size of chance is not known: measure two "
+        "blocks of a plan or more and name the run with --noise, or give --chance"
+    )
 
 
 def chance(measurements: Sequence[Measurement]) -> tuple[float, float] | None:
