@@ -36,12 +36,12 @@ class Kind:
     logarithmic: bool = False
     worse: int = -1
     assumed: float = 0.0
-    share: float = 1 / 16
+    share: float = 1 / 40
     position: int | None = None
 
 
-#: The time per token is what a user feels and what all else acts on: it has three quarters of the false alarms.
-TPOT = Kind(name="tpot", logarithmic=True, worse=+1, assumed=ASSUMED_LAUNCH_SD, share=3 / 4)
+#: The time per token is what a user feels and what all else acts on: it has nine tenths of the false alarms.
+TPOT = Kind(name="tpot", logarithmic=True, worse=+1, assumed=ASSUMED_LAUNCH_SD, share=9 / 10)
 SPEEDUP = Kind(name="speedup", logarithmic=True, assumed=ASSUMED_LAUNCH_SD)
 LENGTH = Kind(name="acceptance_length")
 JOINT = Kind(name="joint_rate")

@@ -12,8 +12,8 @@ Figures of a cell, each with its change from the run *before* to the run *after*
 
 Only prompts that both runs finished in every block count, and for the first four only such whose outputs never loop.
 Verdicts hold for the whole comparison: after Holm's correction over all figures, two equal runs are called changed with
-a chance of ``false_alarm`` at most. Three quarters of it are for the time per token and a sixteenth for each other kind
-of figure, and of each four fifths for the worse. The interval of a figure is for that figure alone.
+a chance of ``false_alarm`` at most. Nine tenths of it are for the time per token and a fortieth for each other kind of
+figure, and of each nine tenths for the worse. The interval of a figure is for that figure alone.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ __all__ = ["Compared", "Comparison", "compare", "FALSE_ALARM"]
 
 FALSE_ALARM = 0.01
 #: Their part in the false alarms: a comparison is made to find them.
-FOR_REGRESSIONS = 4 / 5
+FOR_REGRESSIONS = 9 / 10
 
 
 @dataclass(frozen=True, kw_only=True)
