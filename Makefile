@@ -20,7 +20,7 @@ report: models
 	@echo "labkit: open reports/index.html"
 
 lab: $(STAMP)
-	$(BIN)/jupyter lab --config=notebooks/jupyter_server_config.py notebooks/01_tuning_lab.ipynb
+	JUPYTER_CONFIG_PATH=$(CURDIR)/notebooks/jupyter $(BIN)/jupyter lab notebooks/01_tuning_lab.ipynb
 
 test: $(TEST_STAMP) models
 	$(BIN)/python -m pytest

@@ -2,8 +2,8 @@
 
     python benchmarks/record_run.py RUN_FOLDER NAME
 
-Copies the run to ``data/recorded/NAME`` with its scores: cells compressed, without the engines' logs and without
-paths of this machine, so that it can be shared and opened anywhere.
+Copies the run to ``data/recorded/NAME`` with its scores and audits: cells compressed, without the engines' logs and
+without paths of this machine, so that it can be shared and opened anywhere.
 """
 
 from __future__ import annotations
@@ -36,9 +36,10 @@ def main() -> None:
         cell["provenance"] = without_paths(cell["provenance"])
         packed = gzip.compress(json.dumps(cell, separators=(",", ":")).encode(), mtime=0)
         (folder / "cells" / f"{path.name}.gz").write_bytes(packed)
-    for path in (run.folder / "scores").glob("*.jsonl"):
-        (folder / "scores").mkdir(exist_ok=True)
-        (folder / "scores" / path.name).write_bytes(path.read_bytes())
+    for kind in ("scores/*.jsonl", "audits/*.json"):
+        for path in run.folder.glob(kind):
+            (folder / path.parent.name).mkdir(exist_ok=True)
+            (folder / path.parent.name / path.name).write_bytes(path.read_bytes())
     size = sum(path.stat().st_size for path in folder.rglob("*") if path.is_file())
     print(f"{folder}: {len(open_run(folder).measurements())} cells, {size / 1e6:.1f} MB")
 

@@ -1,8 +1,10 @@
 """labkit: the interactive tuning lab for vLLM speculative decoding.
 
     run = labkit.sweep("data/plans/demo.yaml")     # measure; or labkit.recorded("demo"), labkit.open_run("runs/…")
+    labkit.preflight.look("vllm serve …").verdict  # before a GPU is spent
     labkit.tables.speedups(run.measurements())     # numbers with intervals
     labkit.figures.speedup_by_k(…)                 # drawn
+    labkit.audit(run)                              # is it lossless?
     labkit.summary(run)                            # the verdict
 
 Importing labkit loads neither vLLM nor plotly, ipywidgets or papermill.
@@ -16,12 +18,13 @@ from typing import TYPE_CHECKING, Any
 __version__ = "0.1.0"
 
 __all__ = [
-    "Drafter", "EngineConfig", "LabError", "Plan", "SpecConfig", "each_tenth", "facts", "figures", "findings", "finish",
-    "load_plan", "open_or_sweep", "open_run", "panel", "recorded", "show", "summary", "sweep", "tables", "training",
+    "Drafter", "LabError", "Plan", "audit", "each_tenth", "facts", "figures", "findings", "finish", "load_plan",
+    "open_or_sweep", "open_run", "panel", "preflight", "recorded", "show", "summary", "sweep", "tables", "training",
 ]  # fmt: skip
 
 _WHERE = {
-    "labkit.config": ("Drafter", "EngineConfig", "SpecConfig"),
+    "labkit.auditing": ("audit",),
+    "labkit.config": ("Drafter",),
     "labkit.errors": ("LabError",),
     "labkit.plan": ("Plan", "load_plan"),
     "labkit.store": ("open_run", "recorded"),
@@ -32,8 +35,9 @@ _WHERE = {
 }
 
 if TYPE_CHECKING:
-    from labkit import training
-    from labkit.config import Drafter, EngineConfig, SpecConfig
+    from labkit import preflight, training
+    from labkit.auditing import audit
+    from labkit.config import Drafter
     from labkit.errors import LabError
     from labkit.measure.progress import each_tenth
     from labkit.measure.sweep import open_or_sweep, sweep
@@ -55,4 +59,4 @@ def __getattr__(name: str) -> Any:
     home = next((module for module, names in _WHERE.items() if name in names), None)
     if home:
         return getattr(importlib.import_module(home), name)
-    return importlib.import_module("labkit.training" if name == "training" else f"labkit.view.{name}")
+    return importlib.import_module(f"labkit.{name}" if name in ("preflight", "training") else f"labkit.view.{name}")

@@ -5,6 +5,7 @@
     │   ├── ConfigError            a value in a config, a plan or on the command line
     │   ├── WorkloadError          a file of prompts or traces (names file and line)
     │   └── StoreError             a run folder: missing, unreadable, of another plan
+    ├── IncompatibleError       1  a launch that cannot work as meant; nothing was started
     ├── EngineError             1  an engine did not start, is not what was asked for, or died
     ├── MeasurementError        1  a measurement could not be completed
     ├── PredictionError         1  asked for what the measured cells do not determine (names the cell to measure)
@@ -22,7 +23,7 @@ from collections.abc import Iterable
 
 __all__ = [
     "LabError", "UsageError", "ConfigError", "WorkloadError", "StoreError",
-    "EngineError", "MeasurementError", "PredictionError", "ReportError", "did_you_mean",
+    "IncompatibleError", "EngineError", "MeasurementError", "PredictionError", "ReportError", "did_you_mean",
 ]  # fmt: skip
 
 
@@ -45,6 +46,10 @@ class WorkloadError(UsageError):
 
 
 class StoreError(UsageError):
+    pass
+
+
+class IncompatibleError(LabError):
     pass
 
 

@@ -37,6 +37,7 @@ FLAGS = {
     "invariant": "counters contradict each other",
     "not_warm": "two warm-up rounds in a row never agreed within 5 %",
     "method_mismatch": "the engine runs another method or K than was asked for",
+    "incompatible": "preflight finds that this cannot work as meant; it was measured all the same",
 }
 
 

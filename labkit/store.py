@@ -3,6 +3,7 @@
 runs/<run id>/plan.json              the plan and the hash of its workload
 runs/<run id>/cells/<cell id>.json   a measurement, written to a temporary name, synced, renamed
 runs/<run id>/failed/<cell id>.json  why a cell has none; gone once it is measured
+runs/<run id>/audits/<drafter>-K<k>-T<temperature>.json   what an audit found there (labkit.audited)
 runs/<run id>/logs/                  the engines' logs
 
 A recorded run (``data/recorded/``) is the same folder with its cells compressed (``.json.gz``).
@@ -14,6 +15,7 @@ import contextlib
 import gzip
 import json
 import os
+import re
 import time
 import zlib
 from dataclasses import asdict
@@ -22,6 +24,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from labkit.audited import Audited
 from labkit.config import read
 from labkit.errors import ConfigError, MeasurementError, StoreError, did_you_mean
 from labkit.paths import DATA, find, runs_root
@@ -134,6 +137,25 @@ class Run:
             except (ValueError, KeyError, TypeError, ConfigError) as error:
                 raise StoreError(f"{path} is damaged ({error}); remove it: it only says why a cell failed") from None
         return causes
+
+    def save_audit(self, audited: Audited) -> None:
+        """Keep what an audit found, in place of an earlier one of the same setting."""
+        name = re.sub(r"[^A-Za-z0-9._-]", "-", f"{audited.drafter}-K{audited.k}-T{audited.temperature:g}")
+        _write(self.folder / "audits" / f"{name}.json", asdict(audited))
+
+    def audits(self) -> list[Audited]:
+        """What audits found, by drafter, K and temperature.
+
+        Raises:
+            StoreError: a file is damaged; it is named.
+        """
+        found = []
+        for path in (self.folder / "audits").glob("*.json"):
+            try:
+                found.append(read(Audited, json.loads(path.read_text(encoding="utf-8")), where=str(path)))
+            except (ValueError, ConfigError) as error:
+                raise StoreError(f"{path} is damaged ({error}); remove it and audit the run again") from None
+        return sorted(found, key=lambda audited: (audited.drafter, audited.k, audited.temperature))
 
     def check(self) -> None:
         """Raise unless every cell of the plan was measured.

@@ -16,7 +16,7 @@ from labkit.engine.process import free_port
 ROOT = Path(__file__).parent.parent
 ARTEFACTS = ROOT / "test-artifacts"
 _TOKEN = "secret-of-this-test"
-_FLAGS = [
+FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
 ]  # fmt: skip
@@ -43,13 +43,14 @@ _TO_CELL = """async text => {
 def serve(folder: Path, notebook: Path, *, at_once: bool = True, **env: str) -> Iterator[str]:
     """JupyterLab on ``folder`` as ``make lab`` starts it (without its server config if not ``at_once``); yields the
     URL that opens ``notebook`` in it."""
-    config = [f"--config={ROOT / 'notebooks' / 'jupyter_server_config.py'}"] if at_once else []
     port, folders = free_port(), {"JUPYTERLAB_SETTINGS_DIR": str(folder / "s")}
     folders |= {"JUPYTERLAB_WORKSPACES_DIR": str(folder / "w")}
     arguments = [
         "jupyter", "lab", "--no-browser", f"--port={port}", "--ip=127.0.0.1", "--allow-root",
-        f"--IdentityProvider.token={_TOKEN}", "--expose-app-in-browser", f"--notebook-dir={folder}", *config,
+        f"--IdentityProvider.token={_TOKEN}", "--expose-app-in-browser", f"--notebook-dir={folder}",
     ]  # fmt: skip
+    if at_once:
+        folders["JUPYTER_CONFIG_PATH"] = str(ROOT / "notebooks" / "jupyter")
     with _running(arguments, folder, folders | env):
         yield f"http://127.0.0.1:{port}/lab/tree/{notebook.name}?token={_TOKEN}"
 
@@ -86,7 +87,7 @@ def page_at(url: str, *, ready: str = "window.jupyterapp !== undefined", **optio
 
     ARTEFACTS.mkdir(exist_ok=True)
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=_FLAGS)
+        browser = playwright.chromium.launch(executable_path=shutil.which("chromium"), args=FLAGS)
         page = browser.new_page(**{"viewport": {"width": 1300, "height": 1000}} | options)
         _open(page, url, ready)
         yield page

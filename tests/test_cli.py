@@ -1,22 +1,17 @@
 """The command line as a user meets it: exit codes, one clear message, JSON. Each call is a process."""
 
-import gzip
 import json
 import os
 import re
-import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
 import yaml
 
+from tests.conftest import SPECS
 from tests.engine.test_metrics_page import page
-from tests.view.test_report import FINISH, SHOW_SUMMARY
-from tests.view.test_report import write as write_notebook
 
 
 def labkit(*argv, cwd=None, code=0, **env):
@@ -123,11 +118,19 @@ def test_a_broken_line_of_a_trace_is_named(trace_file):
         (("measure", "--prompts", "nowhere.jsonl"), "no prompts file at nowhere.jsonl"),
         (("measure", "--url", "localhost:8000"), "is no URL; expected http://host:port"),
         (("report", "nowhere.ipynb"), "no notebook at nowhere.ipynb"),
+        (("report", "x.ipynb", "--cell-limit", "0"), "the limit of cell must be above 0 seconds; got 0"),
         (("replay", "nowhere.jsonl"), "no trace file at nowhere.jsonl"),
         (("replay", "nowhere.jsonl", "--k", "8:1"), "--k takes 4, 1:8 .* got '8:1'"),
         (("replay", "nowhere.jsonl", "--k", "1,,2"), "--k takes 4, 1:8 .* got '1,,2'"),
         (("replay", "nowhere.jsonl", "--k", "0:4"), "K must lie between 1 and 128 .* got 0"),
         (("replay", "nowhere.jsonl", "--k", "1:999999999"), "K must lie between 1 and 128 .* got 999999999"),
+        (("audit",), "say what to audit: RUN, --method ngram, --draft FOLDER, or --url and --baseline-url"),
+        (("audit", "runs/x", "--method", "ngram", "--out", "a.json"), "leave --method, --out out, or RUN"),
+        (("audit", "--method", "ngram", "--temperature", "0", "--temperature", "1"), "several temperatures are for a"),
+        (("audit", "--url", "http://127.0.0.1:9"), "needs both --url and --baseline-url"),
+        (("audit", "--method", "ngram", "--top-k", "50"), "top_k may be 1 to 20, or 0 for none; got 50"),
+        (("audit", "--method", "ngram", "--alpha", "5"), "alpha is the chance of a false alarm, 0.005 say; got 5"),
+        (("audit", "--method", "ngram", "--temperature", "3"), r"temperature must be in \[0, 2\]; got 3"),
     ],
 )
 def test_a_users_mistake_is_one_message_and_exit_2(tmp_path, argv, message):
@@ -251,6 +254,7 @@ def test_the_shipped_notebook_measures_and_becomes_a_report(tmp_path, plan_file)
     page = Path(found["report"]).read_text(encoding="utf-8")
     assert len(page.encode()) < 3_000_000
     assert page.count('<div class="figure">') == 4
+    assert page.count('<section class="board">') == 1
     assert "All 2 cells of the plan were measured" in page
     assert "Does speculation pay here" in Path(found["index"]).read_text(encoding="utf-8")
     assert len(list((tmp_path / "runs").glob("*/cells/*.json"))) == 2
@@ -309,145 +313,264 @@ def test_models_demo_refuses_a_damaged_wheel(tmp_path, monkeypatch):
     assert list((tmp_path / "models").iterdir()) == []
 
 
-RECORDED = Path(__file__).parent.parent / "data" / "recorded" / "drafters"
+def model_folder(path, tokens, **config):
+    """A model folder without weights: a config and a tokenizer of these tokens."""
+    path.mkdir()
+    stored = {"model": {"type": "WordLevel", "vocab": {token: n for n, token in enumerate(tokens)}, "unk_token": "a"}}
+    (path / "config.json").write_text(json.dumps({"vocab_size": len(tokens), "num_attention_heads": 8} | config))
+    (path / "tokenizer.json").write_text(json.dumps({"version": "1.0", "added_tokens": [], **stored}))
+    return path
 
 
-@pytest.fixture
-def edited(tmp_path):
-    """``edited(change)``: a copy of the recorded run, each of its cells put through ``change``."""
-
-    def make(change):
-        folder = shutil.copytree(RECORDED, tmp_path / "edited")
-        for path in (folder / "cells").iterdir():
-            cell = json.loads(gzip.decompress(path.read_bytes()))
-            change(cell)
-            path.write_bytes(gzip.compress(json.dumps(cell).encode()))
-        return folder
-
-    return make
+def preflight(*argv, code):
+    said = labkit("preflight", *argv, "--json", "--vllm", "0.32.0", code=code)[0]
+    return json.loads(said)
 
 
-def is_eagle3(cell):
-    return (cell["cell"]["spec"]["k"], cell["provenance"]["method_effective"]) == (3, "eagle3")
-
-
-def twice_as_slow(cell):
-    if is_eagle3(cell):
-        for record in cell["records"]:
-            record["t_last"] = record["t_first"] + 2 * (record["t_last"] - record["t_first"])
-
-
-def test_compare_of_a_run_with_itself_is_no_change():
-    said = labkit("compare", "drafters", RECORDED)[0]
-    assert re.match(r"No change: none of \d+ figures differs beyond chance", said)
-    found = json.loads(labkit("compare", "drafters", RECORDED, "--json")[0])
-    assert (found["verdict"], found["regressions"], found["setup"]) == ("no change", [], [])
-    assert {figure["figure"] for figure in found["figures"]} == {
-        "tpot", "speedup", "acceptance_length", "joint_rate", "divergence",
-    }  # fmt: skip
-    assert {figure["change"][1] for figure in found["figures"]} == {0}
-
-
-def test_compare_ends_with_1_on_a_regression(edited):
-    slower = edited(twice_as_slow)
-    said = labkit("compare", "drafters", slower, code=1)[0]
-    assert re.match(r"Regression: 2 of \d+ figures are worse beyond chance", said)
-    assert "Regression: eagle3 K=3, T = 0, concurrency 1: time per token +100.0 %" in said
-    found = json.loads(labkit("compare", "drafters", slower, "--json", code=1)[0])
-    assert [(f["drafter"], f["k"], f["figure"]) for f in found["regressions"]] == [
-        ("eagle3", 3, "tpot"), ("eagle3", 3, "speedup"),
+def test_preflight_of_a_pair(tmp_path):
+    """The contract: verdict, findings with rule, level and message, the tokenizer's verdict with its ids."""
+    target, draft = model_folder(tmp_path / "t", "abcd"), model_folder(tmp_path / "d", "abcd")
+    found = preflight("--target", target, "--draft", draft, "--k", 4, code=0)
+    assert (found["verdict"], found["tokenizer"]["verdict"], found["tokenizer"]["differing_ids"]) == ("ok", "same", [])
+    assert found["findings"] == [
+        {"rule": "draft_model", "level": "ok", "message": "vLLM has draft models.", "state": "supported",
+         "source": "pull request 24322; vllm/v1/spec_decode/draft_model.py"}
     ]  # fmt: skip
-    assert labkit("compare", slower, "drafters")[0].startswith("Improvement: 2 of ")
+    assert found["speculative_config"] == {"method": "draft_model", "num_speculative_tokens": 4, "model": str(draft)}
+    shown = labkit("preflight", "--target", target, "--draft", draft, "--k", 4, "--vllm", "0.32.0")[0]
+    assert shown.startswith("ok\n")
+    assert "tokenizer: same (4 and 4 tokens; sample cut alike: 100.0% (en), 100.0% (zh))" in shown
 
 
-def test_compare_of_an_unfinished_run_compares_and_ends_with_1(edited):
-    run = edited(lambda cell: None)
-    next((run / "cells").iterdir()).unlink()
-    out, said = labkit("compare", run, run, code=1)
-    assert out.startswith("No change")
-    assert re.search(r"1 of \d+ cells of", said)
+def test_preflight_of_what_cannot_work_is_exit_1(tmp_path):
+    target, draft = model_folder(tmp_path / "t", "abcd"), model_folder(tmp_path / "d", "abdc", vocab_size=8)
+    found = preflight("--target", target, "--draft", draft, "--tp", 4, "--draft-tp", 1, "--k", 5, code=1)
+    assert (found["verdict"], found["tokenizer"]["verdict"]) == ("incompatible", "incompatible")
+    assert found["tokenizer"]["differing_ids"] == [2, 3]
+    refused = {entry["rule"] for entry in found["findings"] if entry["level"] == "incompatible"}
+    assert refused == {"tokenizer", "vocab_size", "draft_tp_of_draft_model"}
+    assert (
+        "incompatible · tokenizer: 2 ids mean other tokens"
+        in labkit("preflight", "--target", target, "--draft", draft, code=1)[0]
+    )
 
 
-def test_compare_ends_with_1_where_a_cell_of_the_later_run_was_discarded(edited):
-    def discard(cell):
-        if is_eagle3(cell):
-            cell["flags"] = [{"name": "method_mismatch", "reason": "asked for eagle3, the engine runs draft_model"}]
-
-    run = edited(discard)
-    out, said = labkit("compare", "drafters", run, code=1)
-    assert "Not compared: eagle3 K=3, T = 0, concurrency 1: only before." in out
-    assert "eagle3 K=3, T=0, concurrency 1: method_mismatch: asked for eagle3" in said
-    assert labkit("compare", run, "drafters")[0].startswith("No change"), "the run that is judged is whole"
+def test_preflight_of_unknown_and_inert_warns_with_exit_0(tmp_path):
+    target = model_folder(tmp_path / "t", "abcd")
+    found = preflight("--target", target, "--method", "ngram", "--k", 4, "--pp", 2, code=0)
+    assert (found["verdict"], found["tokenizer"]) == ("warn", None)
+    assert next(entry for entry in found["findings"] if entry["rule"] == "pipeline_parallel")["state"] == "unknown"
 
 
-def test_compare_ends_with_2_where_nothing_could_be_judged(edited):
-    def shorten(cell):
-        cell["records"] = cell["records"][:4]
-
-    out, said = labkit("compare", "drafters", edited(shorten), code=2)
-    assert out.startswith("Nothing could be judged")
-    assert "no cell has 5 prompts that both runs finished in every block" in said
+def test_preflight_takes_vllms_own_config_and_settings(tmp_path):
+    target = model_folder(tmp_path / "t", "abcd")
+    config = {"method": "ngram", "num_speculative_tokens": 4, "prompt_lookup_max": 4, "disable_by_batch_size": 8}
+    argv = ("--target", target, "--speculative-config", json.dumps(config))
+    found = preflight(*argv, "--set", "max-num-seqs=256", "--set", 'sampling={"min_p": 0.1}', code=1)
+    assert (found["method"], found["k"]) == ("ngram", 4)
+    assert {entry["rule"] for entry in found["findings"]} == {"disable_by_batch_size", "graphs_left", "sampling"}
 
 
 @pytest.mark.parametrize(
     ("argv", "message"),
     [
-        (("compare", "drafters", "nowhere"), "no run at nowhere"),
-        (("compare", "drafters", "drafters", "--confidence", "1"), "confidence must lie between 0 and 1"),
-        (("batch", "nowhere.yaml"), r"cannot read a grid from nowhere\.yaml: No such file"),
+        ((), "Missing option '--target'|Missing option"),
+        (("--target", "./nowhere"), "no target at './nowhere'"),
+        (("--target", "TARGET", "--draft", "./nowhere"), "no draft at './nowhere'"),
+        (("--target", "TARGET", "--k", "3"), "K = 3 needs a drafter"),
+        (("--target", "TARGET", "--method", "ngrm"), "unknown drafting method 'ngrm'.*did you mean 'ngram'"),
+        (("--target", "TARGET", "--set", "max_num_seq=4"), "unknown key 'max_num_seq'.*did you mean 'max_num_seqs'"),
+        (("--target", "TARGET", "--set", "dp"), "--set takes NAME=VALUE; got 'dp'"),
+        (("--target", "TARGET", "--set", "dp=two"), "preflight: dp: .*; got 'two'"),
+        (("--target", "TARGET", "--speculative-config", "{"), "no JSON"),
+        (("--target", "TARGET", "--speculative-config", "[1]"), "expected a JSON object"),
+        (("--target", "TARGET", "--vllm", "latest"), "no vLLM version: 'latest'"),
     ],
 )
-def test_mistakes_in_comparing_and_in_grids_are_exit_2(tmp_path, argv, message):
-    _, said = labkit(*argv, cwd=tmp_path, code=2)
+def test_a_mistake_in_a_preflight_is_one_message_and_exit_2(tmp_path, argv, message):
+    target = str(model_folder(tmp_path / "t", "abcd"))
+    out, said = labkit("preflight", *[target if word == "TARGET" else word for word in argv], cwd=tmp_path, code=2)
     assert re.search(message, said)
-    assert list(tmp_path.iterdir()) == []
+    assert out == ""
 
 
-def test_a_batch_lists_makes_resumes_and_ends_with_1_where_a_report_failed(tmp_path):
-    notebook = write_notebook(tmp_path / "lab.ipynb", SHOW_SUMMARY, "assert blocks != 13, 'unlucky'", FINISH)
-    grid = tmp_path / "team.yaml"
-    grid.write_text(yaml.safe_dump({"notebook": str(notebook), "grid": {"blocks": [1, 13]}}))
-    listed = json.loads(labkit("batch", grid, "--dry-run", "--json", cwd=tmp_path)[0])
-    assert [job["blocks"] for job in listed] == [1, 13]
-    assert not (tmp_path / "reports").exists()
-    out, said = labkit("batch", grid, "--workers", 2, "--json", cwd=tmp_path, code=1)
-    assert [report["state"] for report in json.loads(out)["reports"]] == ["done", "failed"]
-    assert "1 of 2 reports failed, the others are kept:" in said
-    assert "AssertionError: unlucky" in said
-    grid.write_text(yaml.safe_dump({"notebook": str(notebook), "grid": {"blocks": [1]}}))
-    assert "kept" in labkit("batch", grid, "--resume", "--json", cwd=tmp_path)[0]
+def test_presets_are_listed_shown_and_refused_by_name():
+    listed = labkit("presets")[0].splitlines()
+    assert re.match(r"qwen2\.5-72b-0\.5b +incompatible +Qwen2\.5-72B with the 0\.5B draft", listed[6])
+    found = json.loads(labkit("presets", "--json")[0])
+    assert len(found) == len(listed)
+    assert {entry["verdict"] for entry in found} == {"ok", "warn", "incompatible"}
+    shown = labkit("presets", "llama-3.3-70b-1b")[0]
+    assert "vllm serve meta-llama/Llama-3.3-70B-Instruct --tensor-parallel-size 4" in shown
+    assert "no preset 'x'" in labkit("presets", "x", code=2)[1]
 
 
-def test_an_interrupted_batch_ends_and_says_how_to_go_on(tmp_path):
-    """Ctrl-C reaches every process of the terminal: the kernel at work is ended, and no other report is begun."""
-    started = tmp_path / "started"
-    wait = "import pathlib, time\npathlib.Path(run).write_text(str(blocks))\ntime.sleep(120)"
-    notebook = write_notebook(tmp_path / "lab.ipynb", SHOW_SUMMARY, wait, FINISH)
-    grid = tmp_path / "team.yaml"
-    settings = {"notebook": str(notebook), "parameters": {"run": str(started)}, "grid": {"blocks": [1, 2]}}
-    grid.write_text(yaml.safe_dump(settings))
-    process = subprocess.Popen(
-        [sys.executable, "-m", "labkit.cli", "batch", grid], cwd=tmp_path, start_new_session=True,
-        stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    deadline = time.monotonic() + 120
-    while not started.exists():
-        assert process.poll() is None
-        assert time.monotonic() < deadline
-        time.sleep(0.1)
-    os.killpg(process.pid, signal.SIGINT)
-    _, said = process.communicate(timeout=60)
-    assert process.returncode == 130
-    assert "interrupted; finished cells are kept, go on with --resume" in said
-    assert "Traceback" not in said
-    assert started.read_text() == "1"
+LEGACY = "vllm serve T --speculative-model D --num-speculative-tokens 4 --use-v2-block-manager"
+MIGRATED = """vllm serve T --speculative-config '{"model":"D","num_speculative_tokens":4}'"""
 
 
-def test_the_shipped_comparison_becomes_a_report(tmp_path):
-    notebook = NOTEBOOK.with_name("05_compare.ipynb")
-    found = json.loads(labkit("report", notebook, "--out", tmp_path / "reports", "--json")[0])
-    page = Path(found["report"]).read_text(encoding="utf-8")
-    assert len(page.encode()) < 3_000_000
-    assert page.count('<div class="figure">') == 1
-    assert re.search(r"No change: none of \d+ figures differs", Path(found["index"]).read_text(encoding="utf-8"))
-    assert "not 2.7×" in page
+def test_migrate_a_command():
+    found = json.loads(labkit("migrate", LEGACY, "--json")[0])
+    assert list(found) == ["command", "speculative_config", "notes", "errors"]
+    assert found["command"] == MIGRATED
+    assert found["speculative_config"] == {"model": "D", "num_speculative_tokens": 4}
+    assert any("block manager" in note for note in found["notes"])
+    shown = labkit("migrate", LEGACY)[0]
+    assert shown.splitlines()[0] == MIGRATED
+    assert "--use-v2-block-manager dropped" in shown
+    assert labkit("migrate", MIGRATED)[0] == MIGRATED + "\n"
+
+
+def test_migrate_a_file_and_stdin(tmp_path):
+    script = tmp_path / "启动.sh"
+    script.write_text("\ufeff# 注释\n" + LEGACY.replace(" --", " \\\n  # 注释\n  --") + "\n", encoding="utf-8")
+    assert labkit("migrate", script)[0].splitlines()[0] == MIGRATED
+    done = subprocess.run(
+        [sys.executable, "-m", "labkit.cli", "migrate", "-"], input=script.read_bytes(), capture_output=True, timeout=60
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.decode().splitlines()[0] == MIGRATED
+
+
+@pytest.mark.parametrize(
+    ("text", "message"),
+    [
+        ("pip install vllm", "error: no vLLM launch in this text; expected one of: vllm serve MODEL"),
+        ("vllm serve T --num-speculative-tokens five", "takes a whole number; got 'five'"),
+        ("nowhere.sh", "error: no vLLM launch in this text"),
+    ],
+)
+def test_migrate_refuses_what_is_no_launch(text, message):
+    out, said = labkit("migrate", text, code=2)
+    assert message in said
+    assert out == ""
+
+
+def test_migrate_of_an_unknown_key_is_exit_2_and_shows_the_whole_command():
+    command = """vllm serve T --speculative-config '{"method":"ngram","num_spec_tokens":3}' --zzz 1"""
+    out, said = labkit("migrate", command, code=2)
+    assert out.splitlines()[0] == command
+    assert "--zzz kept" in out
+    assert "error: unknown key 'num_spec_tokens'" in said
+    assert "did you mean 'num_speculative_tokens'?" in said
+    assert json.loads(labkit("migrate", command, "--json", code=2)[0])["errors"]
+
+
+def test_migrate_refuses_a_file_that_is_no_text(tmp_path):
+    (tmp_path / "model.bin").write_bytes(b"\xff\xfe\x00")
+    assert "is not UTF-8 text" in labkit("migrate", tmp_path / "model.bin", code=2)[1]
+
+
+@pytest.fixture
+def wrong_plan(tmp_path):
+    """A plan for vLLM whose draft has another tokenizer than the target."""
+    target, draft = model_folder(tmp_path / "target", "abcd"), model_folder(tmp_path / "draft", "abdc")
+    plan = {"engine": {"target": str(target)}, "drafters": [{"method": "draft_model", "model": str(draft)}], "k": [3],
+            "workload": {"categories": ["code"], "per_category": 1, "max_tokens": 8}, "blocks": 1}  # fmt: skip
+    path = tmp_path / "plan.yaml"
+    path.write_text(yaml.safe_dump(plan))
+    return path
+
+
+def test_a_sweep_refuses_what_cannot_work_before_anything_is_started(tmp_path, wrong_plan):
+    out, said = labkit("sweep", wrong_plan, "--out", tmp_path / "run", code=1)
+    assert "error: preflight refuses 1 of the plan's engines, and nothing was started" in said
+    assert "add --force" in said
+    assert "draft K=3: tokenizer: 2 ids mean other tokens to the draft" in said
+    assert (out, (tmp_path / "run").exists()) == ("", False)
+
+
+def test_a_dry_run_lists_what_would_be_refused(tmp_path, wrong_plan):
+    found = json.loads(labkit("sweep", wrong_plan, "--dry-run", "--json")[0])
+    assert list(found["refused"]) == ["draft K=3"]
+    assert "Refused by preflight, needs --force: draft K=3" in labkit("sweep", wrong_plan, "--dry-run")[0]
+    wrong_plan.write_text(wrong_plan.read_text().replace(str(tmp_path / "draft"), "./nowhere"))
+    assert "Preflight could not look at it: no draft at './nowhere'" in labkit("sweep", wrong_plan, "--dry-run")[0]
+
+
+@pytest.fixture
+def audited(simulate, tmp_path):
+    """``labkit audit`` of two simulated servers with short prompts; returns what it printed as JSON."""
+    prompts = tmp_path / "short.jsonl"
+    prompts.write_text("\n".join(json.dumps({"prompt": f"number {i * 7919}"}) for i in range(48)))
+
+    def run(*argv, faults=(), code=0, words=False):
+        tested, baseline = simulate(SPECS["draft_model"], faults=faults), simulate(SPECS["baseline"])
+        urls = ("--url", tested.url, "--baseline-url", baseline.url, "--prompts", prompts)
+        out, _ = labkit("audit", *urls, *argv, *(() if words else ("--json",)), code=code)
+        return out if words else json.loads(out)
+
+    return run
+
+
+def test_an_audit_of_running_servers(audited, tmp_path):
+    found = audited("--tokens", "1500", "--max-tokens", "100", "--out", tmp_path / "audit.json")
+    assert found["verdict"] == "no fault found"
+    assert found["tokens"] >= 1500
+    assert found["origins"] == []
+    assert found == json.loads((tmp_path / "audit.json").read_text())
+
+
+def test_an_audit_that_finds_a_fault_is_exit_1(audited):
+    asked = ("--method", "draft_model", "--tokens", "4000", "--max-tokens", "100")
+    found = audited(*asked, faults=("recovered_from_p",), code=1)
+    assert found["verdict"] == "fault"
+    assert found["origins"][0]["name"] == "verification"
+    assert found["stopped_early"]
+
+
+def test_an_audit_in_words(audited):
+    said = audited("--tokens", "600", "--max-tokens", "60", words=True).splitlines()
+    assert said[:2] == ["no fault found", "  what would have been found with a chance of 90 %:"]
+    assert re.fullmatch(r"  all tokens \(\d+ tokens\): a temperature \d+% too high", said[2])
+    assert said[-2].startswith("  not tested: tests of acceptance and of recovered tokens alone")
+    assert said[-1].startswith("  not covered: min_p, logit_bias, penalties, structured outputs, stop strings")
+
+
+def test_an_audit_that_can_say_nothing_is_exit_1(audited):
+    found = audited("--tokens", "20", "--max-tokens", "4", code=1)
+    assert found["verdict"] == "refused"
+    assert "too few to see" in found["why"][0]
+
+
+def test_an_audit_at_temperature_0(audited):
+    found = audited("--temperature", "0", "--tokens", "600", "--max-tokens", "30")
+    assert found["verdict"] == "no fault found"
+    assert [arm["parted"] for arm in found["arms"]] == [0, 0, 0]
+
+
+def test_the_drafters_of_a_run_are_audited_and_kept(plan_file, tmp_path):
+    """A fault found bars the drafter, whatever it gains; what was audited is not audited again."""
+    plan = yaml.safe_load(plan_file.read_text())
+    free = {"per_token": 0.0, "draft_base": 0.0, "draft_per_token": 0.0}
+    plan["engine"]["simulation"] = {"base": 0.002, "faults": ["ignore_top_k"], **free}
+    plan |= {"drafters": [{"method": "draft_model", "model": "demo/draft"}], "temperatures": [0.8]}
+    plan["workload"] = {"categories": ["code"], "max_tokens": 16}
+    plan_file.write_text(yaml.safe_dump(plan))
+    run = tmp_path / "run"
+    labkit("sweep", plan_file, "--out", run)
+    before, _ = labkit("recommend", run, "--measured")
+    assert "Not audited: 'labkit audit RUN'" in before
+    found = json.loads(labkit("audit", run, "--tokens", "3000", "--max-tokens", "100", "--json", code=1)[0])
+    (audited,) = found["audits"]
+    assert (audited["drafter"], audited["k"], audited["temperature"]) == ("draft", 3, 0.8)
+    assert audited["found"]["origins"][0]["name"] == "top_k"
+    said, log = labkit("audit", run, code=1)
+    assert said.startswith("draft K=3 at T = 0.8: fault")
+    assert "sampling" not in log
+    barred, _ = labkit("recommend", run, "--measured")
+    assert "off (no evidence)" in barred
+    assert "draft K=3 is left out: an audit at T = 0.8 found that it changes the text (top_k: " in barred
+
+
+def test_a_run_without_a_drafter_cannot_be_audited(plan_file, tmp_path):
+    plan = yaml.safe_load(plan_file.read_text()) | {"drafters": [], "k": []}
+    plan_file.write_text(yaml.safe_dump(plan))
+    labkit("sweep", plan_file, "--out", tmp_path / "run")
+    assert "holds the baseline only; there is no drafter to audit" in labkit("audit", tmp_path / "run", code=2)[1]
+
+
+def test_a_server_that_does_not_speculate_cannot_be_audited(simulate):
+    url = simulate(SPECS["baseline"]).url
+    _, said = labkit("audit", "--url", url, "--baseline-url", url, code=2)
+    assert "does not speculate, so there is nothing to audit" in said

@@ -8,7 +8,7 @@ from labkit import errors
 from labkit.errors import LabError, UsageError, did_you_mean
 
 WRONG_USAGE = {"ConfigError", "WorkloadError", "StoreError"}
-WENT_WRONG = {"EngineError", "MeasurementError", "PredictionError", "ReportError"}
+WENT_WRONG = {"IncompatibleError", "EngineError", "MeasurementError", "PredictionError", "ReportError"}
 
 
 def test_the_tree_holds_these_errors_and_no_other():

@@ -33,6 +33,16 @@ def test_a_recorded_run_is_whole_and_real(folder):
 
 
 @pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
+def test_recorded_audits_are_of_its_drafters_on_real_engines(folder):
+    run = Run.open(folder)
+    names = {drafter.name for drafter in run.plan.drafters}
+    for audited in run.audits():
+        assert audited.drafter in names
+        assert audited.engine.startswith("vllm ")
+        assert audited.found["temperature"] == audited.temperature
+
+
+@pytest.mark.parametrize("folder", RECORDED, ids=lambda path: path.name)
 def test_no_path_of_a_machine_is_recorded(folder):
     for text in texts(folder):
         provenance = re.search(r'"provenance":.*', text)

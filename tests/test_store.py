@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from labkit.audited import Audited
 from labkit.config import Drafter, EngineConfig
 from labkit.errors import ConfigError, MeasurementError, StoreError
 from labkit.plan import Plan
@@ -380,3 +381,37 @@ def test_a_damaged_compressed_cell_is_named(run):
 def test_a_recorded_run_has_a_name():
     assert recorded("drafters").measurements()
     assert "did you mean 'drafters'?" in words(lambda: recorded("drafter"), ConfigError)
+
+
+def audited(drafter="ngram", temperature=0.8, verdict="no fault found"):
+    found = {"verdict": verdict, "why": ["because"], "tokens": 2013}
+    return Audited(drafter=drafter, k=2, temperature=temperature, engine="simulated 1 on cpu", at=1.8e9, found=found)
+
+
+def test_audits_are_kept_beside_the_cells(run):
+    assert run.audits() == []
+    for one in (audited("owner/draft"), audited(), audited(temperature=0.0)):
+        run.save_audit(one)
+    assert run.audits() == [audited(temperature=0.0), audited(), audited("owner/draft")]
+    assert sorted(path.name for path in (run.folder / "audits").iterdir()) == [
+        "ngram-K2-T0.8.json", "ngram-K2-T0.json", "owner-draft-K2-T0.8.json",
+    ]  # fmt: skip
+    assert (run.audits()[0].verdict, run.audits()[0].why, run.audits()[0].tokens) == (
+        "no fault found", ["because"], 2013,
+    )  # fmt: skip
+    assert run.audits()[1].label == "ngram K=2 at T = 0.8"
+    assert run.missing() == CELLS, "an audit is no cell"
+
+
+def test_a_later_audit_replaces_an_earlier_one(run):
+    run.save_audit(audited())
+    run.save_audit(audited(verdict="fault"))
+    assert [one.verdict for one in run.audits()] == ["fault"]
+
+
+@pytest.mark.parametrize("content", ["", "[]", '{"drafter": "x"}', "{"])
+def test_a_damaged_audit_is_named(run, content):
+    run.save_audit(audited())
+    (path,) = (run.folder / "audits").iterdir()
+    path.write_text(content)
+    assert f"{path} is damaged" in words(run.audits)

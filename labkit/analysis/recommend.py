@@ -37,6 +37,7 @@ BARRED = {
     "contaminated": "other clients used the engine meanwhile",
     "reset": "the engine restarted meanwhile",
     "method_mismatch": "the engine ran another method or K",
+    "incompatible": "preflight finds it incompatible",
 }
 _INCOMPLETE = "there is no error estimate of its prediction, so its interval is too narrow to compare; measure it"
 
@@ -46,7 +47,9 @@ class Candidate:
     """A speedup, measured or predicted. ``whole_interval``: the interval holds every error it should; a prediction
     without an error estimate of the fit has none such. ``flags`` are those of the cell and of its baseline.
     ``prompts``: how many were resampled; ``one_launch``: engines were not started often enough to resample launches
-    too; ``approximate``: predicted from the steps of another K of a drafter whose drafts depend on K."""
+    too; ``approximate``: predicted from the steps of another K of a drafter whose drafts depend on K.
+    ``objections`` bar it whatever its speed, ``audit`` says what is known of its losslessness
+    (:mod:`labkit.analysis.objections`)."""
 
     drafter: str
     k: int
@@ -60,6 +63,8 @@ class Candidate:
     prompts: int | None = None
     one_launch: bool = False
     approximate: bool = False
+    objections: tuple[str, ...] = ()
+    audit: str = ""
 
     @property
     def label(self) -> str:
@@ -118,6 +123,8 @@ def recommend_by_load(candidates: Sequence[Candidate]) -> dict[tuple[float, int]
 
 def barred(c: Candidate) -> str | None:
     """Why ``c`` must not be recommended; None where it may."""
+    if c.objections:
+        return "; ".join(c.objections)
     for flag, reason in BARRED.items():
         if flag in c.flags:
             return reason
@@ -181,7 +188,8 @@ def _doubts(c: Candidate, off: bool) -> list[str]:
         said.append(f"It rests on {c.prompts} prompts{' and this launch only' if c.one_launch else ''}.")
     if not c.whole_interval:
         said.append("Not proven: its interval holds the sampling error only, there is no error estimate of the fit.")
-    return said + ([f"{c.label} carries flags: {', '.join(c.flags)}."] if c.flags else [])
+    said += [f"{c.label} carries flags: {', '.join(c.flags)}."] if c.flags else []
+    return said + ([c.audit] if c.audit and not off else [])
 
 
 def _bounds(c: Candidate) -> str:

@@ -49,15 +49,19 @@ def recommend(
     as_json: Json = False,
 ) -> None:
     """Which drafter and K to switch on at each load of a run, or none, and why."""
+    from labkit.analysis.guarded import guarded
+    from labkit.analysis.objections import Evidence, weighed
     from labkit.analysis.outlook import outlook
     from labkit.analysis.recommend import recommend_by_load
     from labkit.measure.scored import read_scores
     from labkit.store import open_run
 
     opened = open_run(run)
-    found = outlook(opened.measurements(), read_scores(opened), up_to=up_to)
+    cells = opened.measurements()
+    found = outlook(cells, read_scores(opened), up_to=up_to)
     candidates = [c for c in found.candidates() if c.measured or not measured]
-    loads = recommend_by_load(candidates)
+    evidence = Evidence(audits=opened.audits(), guards=guarded(cells))
+    loads = recommend_by_load(weighed(candidates, evidence))
     wanted = {
         load: made for load, made in loads.items() if temperature in (None, load[0]) and concurrency in (None, load[1])
     }

@@ -76,9 +76,13 @@ def sweep(
         int | None, typer.Option(metavar="K", help="Only the cells that answer for every K up to this one.")
     ] = None,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be measured.")] = False,
+    force: Annotated[
+        bool, typer.Option("--force", help="Measure what preflight refuses as well; its cells are flagged.")
+    ] = False,
     as_json: Json = False,
 ) -> None:
-    """Measure a plan: engines in blocks, the baseline in each, every finished cell stored."""
+    """Measure a plan: engines in blocks, the baseline in each, every finished cell stored. What preflight finds
+    incompatible is refused before anything starts (exit 1)."""
     from labkit.measure import sweep as sweeping
     from labkit.measure.progress import each_cell
     from labkit.plan import load_plan
@@ -96,7 +100,7 @@ def sweep(
         print_json(todo) if as_json else _print_dry_run(todo)
         return
     say = (lambda line: print(line, file=sys.stderr)) if as_json else print
-    run = sweeping.sweep(asked, out=out, resume=resume, progress=each_cell(say))
+    run = sweeping.sweep(asked, out=out, resume=resume, force=force, progress=each_cell(say))
     if as_json:
         print_json({"run": str(run.folder), "cells": len(run.measurements()), "failed": run.failures()})
     else:
@@ -110,5 +114,9 @@ def _print_dry_run(todo: dict[str, Any]) -> None:
     )
     for cell in todo["cells"]:
         print(f"  {cell['id']}  {cell['label']}, {cell['prompts']} prompts")
+    for label, reasons in todo["refused"].items():
+        print(f"Refused by preflight, needs --force: {label}", *reasons, sep="\n    ")
+    if todo["unchecked"]:
+        print(f"Preflight could not look at it: {todo['unchecked']}")
     if grid := todo.get("grid"):
         print(f"Every K measured instead: {grid['engine_starts']} engine starts, {grid['max_tokens']:,} tokens.")

@@ -19,12 +19,17 @@ def report(
     parameter: Annotated[list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="Repeatable.")] = None,
     out: Annotated[Path, typer.Option(help="Folder of the reports.")] = Path("reports"),
     name: Annotated[str | None, typer.Option(help="Name of the report's files.")] = None,
+    start_limit: Annotated[int, typer.Option(help="Seconds for the kernel to start.")] = 120,
+    cell_limit: Annotated[float, typer.Option(help="Seconds for one cell.")] = 6 * 3600,
+    limit: Annotated[float, typer.Option(help="Seconds for the whole notebook.")] = 12 * 3600,
     as_json: Json = False,
 ) -> None:
     """Execute a notebook and write one HTML file that opens without network, and the index."""
-    from labkit.view.report import build_report
+    from labkit.view.report import Limits, build_report
 
-    page = build_report(notebook, dict(_pair(text) for text in parameter or ()), out=out, name=name, echo=sys.stderr)
+    limits = Limits(start=start_limit, cell=cell_limit, whole=limit)
+    values = dict(_pair(text) for text in parameter or ())
+    page = build_report(notebook, values, out=out, name=name, echo=sys.stderr, limits=limits)
     found = {"report": str(page), "index": str(out / "index.html")}
     print_json(found) if as_json else print(f"report: {page}\nall reports: {found['index']}")
 

@@ -37,27 +37,27 @@ class Card:
     offline: dict[str, Any] = field(default_factory=dict)
     served: list[dict[str, Any]] = field(default_factory=list)
 
-    def __str__(self) -> str:
-        """What it is, what it was trained on, agreement offline and acceptance served, a line a category."""
-        trained, lines = self.training, [f"{self.name}: {self.method} for {self.target}"]
+    def rows(self) -> list[tuple[str, str]]:
+        """What the card says, each with its name: what the drafter is, what it was trained on, agreement offline and
+        acceptance served, a row a category."""
+        trained, rows = self.training, [("drafter", f"{self.name}: {self.method} for {self.target}")]
         if trained:
-            lines.append(
-                f"  trained on {trained['answer_tokens']:,} tokens of {trained['texts']:,} answers, "
-                f"{trained['steps']:,} steps, {trained['minutes']} min on {trained['device']}, "
-                f"final loss {trained['loss']}"
+            text = (
+                f"{trained['answer_tokens']:,} tokens of {trained['texts']:,} answers, {trained['steps']:,} steps, "
+                f"{trained['minutes']} min on {trained['device']}, final loss {trained['loss']}"
             )
+            rows.append(("trained on", text))
         if "vocabulary" in trained:
             share = 100 * trained["coverage_held_out"]
-            lines.append(f"  draft vocabulary {trained['vocabulary']:,} tokens: {share:.1f} % of unseen answers")
-        lines.append(f"  licence: {self.licence}")
-        for category, found in self.offline.items():
-            if not found["tokens"]:
-                lines.append(f"  offline  {category:12} no greedy answers to judge by")
-                continue
-            rates = "/".join(f"{rate:.2f}" for rate in found["conditional"])
-            lengths = ", ".join(f"K={k} {value:.2f}" for k, value in found["mean_acceptance_length"].items())
-            lines.append(f"  offline  {category:12} agreement by depth {rates}; acceptance length {lengths}")
-        return "\n".join([*lines, *(_served_line(row, self.name) for row in self.served)])
+            rows.append(("draft vocabulary", f"{trained['vocabulary']:,} tokens: {share:.1f} % of unseen answers"))
+        rows.append(("licence", self.licence))
+        rows += [(f"offline, {category}", _offline_text(found)) for category, found in self.offline.items()]
+        return [*rows, *((f"served, {row['category']}", _served_text(row, self.name)) for row in self.served)]
+
+    def __str__(self) -> str:
+        """The rows as lines."""
+        (_, drafter), *rest = self.rows()
+        return "\n".join([drafter, *(_line(name, text) for name, text in rest)])
 
 
 def read_card(package: Path) -> Card:
@@ -80,7 +80,22 @@ def write_card(package: Path, card: Card) -> None:
     (package / CARD).write_text(json.dumps(asdict(card), indent=1, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
-def _served_line(row: dict[str, Any], name: str) -> str:
+def _line(name: str, text: str) -> str:
+    kind, _, category = name.partition(", ")
+    if category:
+        return f"  {kind:8} {category:12} {text}"
+    return f"  {name}: {text}" if name == "licence" else f"  {name} {text}"
+
+
+def _offline_text(found: dict[str, Any]) -> str:
+    if not found["tokens"]:
+        return "no greedy answers to judge by"
+    rates = "/".join(f"{rate:.2f}" for rate in found["conditional"])
+    lengths = ", ".join(f"K={k} {value:.2f}" for k, value in found["mean_acceptance_length"].items())
+    return f"agreement by depth {rates}; acceptance length {lengths}"
+
+
+def _served_text(row: dict[str, Any], name: str) -> str:
     """One row of a card's ``served``, with the drafter's name in its plan where that is another; an interval that a
     few prompts do not give is left out."""
 
@@ -93,4 +108,4 @@ def _served_line(row: dict[str, Any], name: str) -> str:
     speed = with_interval(row["speedup"], row["speedup_low"], row["speedup_high"], "×")
     variant = "" if row.get("drafter", name) == name else f"{row['drafter']}, "
     at = f"{variant}K={row['k']} T={row['temperature']:g} users={row['concurrency']}"
-    return f"  served   {row['category']:12} {at}: acceptance length {length}, speedup {speed}, {row['n']} prompts"
+    return f"{at}: acceptance length {length}, speedup {speed}, {row['n']} prompts"

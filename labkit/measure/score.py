@@ -10,7 +10,7 @@ position s has seen the prompt and s + 1 tokens of the output.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +26,7 @@ from labkit.measure.loop import run_sync
 from labkit.measure.traces import Trace
 from labkit.records import RequestRecord
 
-__all__ = ["LONGEST", "scorable", "score_with_server", "score_with_lookup", "score_with_logits"]
+__all__ = ["LONGEST", "scorable", "score_with_server", "lookup_proposer", "score_with_lookup", "score_with_logits"]
 
 #: Drafts looked up per position: as many as a replay may ask for.
 LONGEST = 32
@@ -66,10 +66,7 @@ def score_with_lookup(
         ConfigError: vLLM is not installed here.
         MeasurementError: no record can be scored.
     """
-    try:
-        from vllm.v1.spec_decode.ngram_proposer import _find_longest_matched_ngram_and_propose_tokens as propose
-    except ImportError:
-        raise ConfigError("looking drafts up takes vLLM's own proposer, and vLLM is not installed here") from None
+    propose = lookup_proposer(shortest=shortest, longest=longest, max_model_len=max_model_len)
 
     def trace(record: RequestRecord) -> Trace:
         output = np.array(record.output_token_ids, dtype=np.int32)
@@ -77,13 +74,26 @@ def score_with_lookup(
         begin = len(record.prompt_token_ids) + 1
         runs, drafted = [], []
         for seen in range(begin, len(tokens)):
-            drafts, true = propose(tokens[:seen], shortest, longest, max_model_len, LONGEST), tokens[seen:]
+            drafts, true = propose(tokens[:seen], LONGEST), tokens[seen:]
             same = drafts[: len(true)] == true[: len(drafts)]
             runs.append(int(np.argmin(same)) if not same.all() else len(same))
             drafted.append(len(drafts))
         return _trace(record, run_lengths=tuple(runs), drafted=tuple(drafted))
 
     return [trace(record) for record in scorable(records)]
+
+
+def lookup_proposer(*, shortest: int, longest: int, max_model_len: int) -> Callable[[np.ndarray, int], np.ndarray]:
+    """vLLM's ``ngram`` proposer: from the tokens so far (int32) and at most so many, the drafts.
+
+    Raises:
+        ConfigError: vLLM is not installed here.
+    """
+    try:
+        from vllm.v1.spec_decode.ngram_proposer import _find_longest_matched_ngram_and_propose_tokens as propose
+    except ImportError:
+        raise ConfigError("looking drafts up takes vLLM's own proposer, and vLLM is not installed here") from None
+    return lambda tokens, most: propose(tokens, shortest, longest, max_model_len, most)
 
 
 def score_with_logits(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labkit.config import SpecConfig
 from labkit.engine import check, launch
-from labkit.errors import LabError, MeasurementError
+from labkit.errors import ConfigError, IncompatibleError, LabError, MeasurementError
 from labkit.measure.cell import measure_cell
 from labkit.paths import runs_root
 from labkit.plan import Cell, Plan, load_plan
+from labkit.preflight.plan_check import PlanCheck
+from labkit.records import Flag
 from labkit.store import Run, latest_run, open_run
 from labkit.workloads import Workload, load_workload
 
@@ -37,20 +39,26 @@ def sweep(
     out: str | Path | None = None,
     root: str | Path | None = None,
     resume: bool = False,
+    force: bool = False,
     progress: Callable[[Progress], None] = lambda _: None,
 ) -> Run:
     """Measure every cell of ``plan`` (or of the plan in that file) that is not measured yet; returns the
     run, failures included.
 
     ``out`` is the run folder; without it a new one is made under ``root`` (default: ``runs/``), or with
-    ``resume`` the newest of this plan is continued. One failed cell never loses the others.
+    ``resume`` the newest of this plan is continued. One failed cell never loses the others. ``force`` measures
+    what preflight finds incompatible as well; those cells carry a flag that says why.
 
     Raises:
+        IncompatibleError: an engine of the plan cannot work as meant, and there is no ``force``; nothing was started.
         UsageError: the prompts, a model or the folder is not usable; nothing was started.
         MeasurementError: the disk is full; what was stored is whole.
     """
     plan = plan if isinstance(plan, Plan) else load_plan(plan)
     workload = load_workload(plan.workload)
+    refused = PlanCheck(plan).all_refused()
+    if refused and not force:
+        raise IncompatibleError(_refusal(refused))
     check(plan.engine, plan.specs)
     run = _run_folder(plan, workload, out, Path(root or runs_root()), resume)
     ticker = _Ticker(total=len(plan.cells()), done=len(plan.cells()) - len(run.missing()), report=progress)
@@ -58,11 +66,13 @@ def sweep(
         for spec, cells in block:
             todo = [cell for cell in cells if not run.has(cell)]
             while todo:
-                todo = _measure_engine(plan, spec, todo, run, ticker)
+                todo = _measure_engine(plan, spec, todo, run, ticker, refused.get(spec.label, ()))
     return run
 
 
-def open_or_sweep(run: str, plan: Plan, *, progress: Callable[[Progress], None] = lambda _: None) -> Run:
+def open_or_sweep(
+    run: str, plan: Plan, *, force: bool = False, progress: Callable[[Progress], None] = lambda _: None
+) -> Run:
     """What a notebook shows: ``new`` measures ``plan``, ``latest`` is its newest run (measured now if there
     is none), anything else a run folder.
 
@@ -70,21 +80,29 @@ def open_or_sweep(run: str, plan: Plan, *, progress: Callable[[Progress], None] 
         StoreError: no run in that folder; and what :func:`sweep` raises.
     """
     if run == "new":
-        return sweep(plan, progress=progress)
+        return sweep(plan, force=force, progress=progress)
     if run == "latest":
-        return latest_run(plan=plan) or sweep(plan, progress=progress)
+        return latest_run(plan=plan) or sweep(plan, force=force, progress=progress)
     return open_run(run)
 
 
 def dry_run(plan: Plan, *, run: Run | None = None) -> dict[str, object]:
-    """What a sweep would do: cells to measure with their prompts, engine starts, and the most tokens in all."""
+    """What a sweep would do: cells to measure with their prompts, engine starts, the most tokens in all, and what
+    preflight refuses, by engine; ``unchecked`` says why it could not look, where a model is not here."""
     todo = [cell for cell in plan.cells() if run is None or not run.has(cell)]
     prompts = {cell.id: len(load_workload(cell.workload).prompts) for cell in todo}
+    refused, unchecked = {}, ""
+    try:
+        refused = PlanCheck(plan).all_refused()
+    except ConfigError as error:  # a plan may be listed where its models are not
+        unchecked = str(error)
     return {
         "plan": plan.id,
         "cells": [{"id": cell.id, "label": cell.label, "prompts": prompts[cell.id]} for cell in todo],
         "engine_starts": len({(cell.block, cell.spec.label) for cell in todo}) if plan.engine.kind != "remote" else 0,
         "max_tokens": sum(prompts[cell.id] * cell.workload.max_tokens for cell in todo),
+        "refused": refused,
+        "unchecked": unchecked,
     }
 
 
@@ -95,8 +113,19 @@ def _run_folder(plan: Plan, workload: Workload, out: str | Path | None, root: Pa
     return Run.create(folder, plan, workload.hash, resume=resume)
 
 
-def _measure_engine(plan: Plan, spec: SpecConfig, todo: list[Cell], run: Run, ticker: _Ticker) -> list[Cell]:
+def _refusal(refused: Mapping[str, Sequence[str]]) -> str:
+    lines = [f"  {label}: {reason}" for label, reasons in refused.items() for reason in reasons]
+    return (
+        f"preflight refuses {len(refused)} of the plan's engines, and nothing was started; change the plan, or add "
+        "--force to measure them all the same:\n" + "\n".join(lines)
+    )
+
+
+def _measure_engine(
+    plan: Plan, spec: SpecConfig, todo: list[Cell], run: Run, ticker: _Ticker, refused: Sequence[str]
+) -> list[Cell]:
     """Measure ``todo`` on one start of the engine; returns the cells it left because it died."""
+    forced = [Flag(name="incompatible", reason=reason) for reason in refused]
     try:
         engine = launch(plan.engine, spec, log_path=run.log_path(spec.label))
     except LabError as error:
@@ -108,12 +137,13 @@ def _measure_engine(plan: Plan, spec: SpecConfig, todo: list[Cell], run: Run, ti
         while todo:
             cell, todo = todo[0], todo[1:]
             try:
-                measurement = measure_cell(engine, cell, load_workload(cell.workload), salt=plan.salt, warm=warm)
+                measured = measure_cell(engine, cell, load_workload(cell.workload), salt=plan.salt, warm=warm)
             except MeasurementError as error:
                 _failed(run, ticker, cell, str(error))
                 if not engine.alive():
                     break
                 continue
+            measurement = replace(measured, flags=(*measured.flags, *forced))
             if measurement.discarded:
                 _failed(run, ticker, cell, "; ".join(f"{f.name}: {f.reason}" for f in measurement.flags))
                 continue

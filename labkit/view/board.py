@@ -6,74 +6,55 @@ reloaded draws the current state, not the first. plotly.js travels once, compres
 
 from __future__ import annotations
 
-import gzip
-from functools import lru_cache
 from typing import Any
 
 import anywidget
-import plotly.offline
 import traitlets
+
+from labkit.view.library import plotly_gzip
+from labkit.view.page import asset
 
 __all__ = ["Board"]
 
-
-@lru_cache(maxsize=1)
-def _plotly_js() -> bytes:
-    return gzip.compress(plotly.offline.get_plotlyjs().encode(), mtime=0)
+_RENDER = """
+async function render({model, el}) {
+  el.classList.add("labkit-board");
+  const card = Object.assign(document.createElement("div"), {className: "labkit-card"});
+  card.setAttribute("aria-live", "polite");
+  const grid = Object.assign(document.createElement("div"), {className: "labkit-grid"});
+  el.append(card, grid);
+  const Plotly = await library(model.get("library"));
+  const axis = given => ({...given, gridcolor: "#3a3a3a", linecolor: "#888", tickcolor: "#888"});
+  const themed = layout => document.body.dataset.jpThemeLight !== "false" ? layout : {
+    ...layout, paper_bgcolor: "#1e1e1e", plot_bgcolor: "#1e1e1e", font: {color: "#ddd"},
+    xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis)};
+  let busy = false, again = false;
+  async function draw() {
+    if (busy) { again = true; return; }
+    busy = true;
+    const {charts, card: html} = model.get("state");
+    fill(card, html);
+    const shown = places(grid, charts.length);
+    await settled(card, charts.map(({data, layout}, i) => Plotly.react(
+      shown[i], data, {...themed(layout), autosize: true}, {displayModeBar: false, responsive: true})));
+    el.dataset.drawn = String(Number(el.dataset.drawn || 0) + 1);
+    busy = false;
+    if (again) { again = false; draw(); }
+  }
+  model.on("change:state", draw);
+  const theme = new MutationObserver(draw);
+  theme.observe(document.body, {attributes: true, attributeFilter: ["data-jp-theme-light"]});
+  await draw();
+  return () => { theme.disconnect(); for (const chart of grid.children) Plotly.purge(chart); };
+}
+export default {render};
+"""
 
 
 class Board(anywidget.AnyWidget):
     """``state``: {"charts": [{"data", "layout"}, …], "card": HTML}. The HTML must be escaped already."""
 
-    _esm = """
-    async function library(bytes) {
-      if (!globalThis.labkitPlotly) {
-        globalThis.labkitPlotly = (async () => {
-          const stream = new Blob([bytes]).stream().pipeThrough(new DecompressionStream("gzip"));
-          const url = URL.createObjectURL(new Blob([await new Response(stream).text()], {type: "text/javascript"}));
-          if (!globalThis.Plotly) await new Promise((onload, onerror) =>
-            document.head.append(Object.assign(document.createElement("script"), {src: url, onload, onerror})));
-          return globalThis.Plotly;
-        })();
-      }
-      return globalThis.labkitPlotly;
-    }
-    async function render({model, el}) {
-      el.classList.add("labkit-board");
-      const card = Object.assign(document.createElement("div"), {className: "labkit-card"});
-      card.setAttribute("aria-live", "polite");
-      const grid = Object.assign(document.createElement("div"), {className: "labkit-grid"});
-      el.append(card, grid);
-      const Plotly = await library(model.get("library"));
-      const axis = given => ({...given, gridcolor: "#3a3a3a", linecolor: "#888", tickcolor: "#888"});
-      const themed = layout => document.body.dataset.jpThemeLight !== "false" ? layout : {
-        ...layout, paper_bgcolor: "#1e1e1e", plot_bgcolor: "#1e1e1e", font: {color: "#ddd"},
-        xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis)};
-      let busy = false, again = false;
-      async function draw() {
-        if (busy) { again = true; return; }
-        busy = true;
-        const {charts, card: html} = model.get("state"), open = card.querySelector("details")?.open;
-        card.innerHTML = html;
-        if (open && card.querySelector("details")) card.querySelector("details").open = true;
-        while (grid.children.length < charts.length) grid.append(document.createElement("div"));
-        while (grid.children.length > charts.length) grid.lastChild.remove();
-        const drawn = await Promise.allSettled(charts.map(({data, layout}, i) => Plotly.react(
-          grid.children[i], data, {...themed(layout), autosize: true}, {displayModeBar: false, responsive: true})));
-        for (const {reason} of drawn) if (reason) card.append(Object.assign(
-          document.createElement("p"), {className: "labkit-missing", textContent: String(reason)}));
-        el.dataset.drawn = String(Number(el.dataset.drawn || 0) + 1);
-        busy = false;
-        if (again) { again = false; draw(); }
-      }
-      model.on("change:state", draw);
-      const theme = new MutationObserver(draw);
-      theme.observe(document.body, {attributes: true, attributeFilter: ["data-jp-theme-light"]});
-      await draw();
-      return () => { theme.disconnect(); for (const chart of grid.children) Plotly.purge(chart); };
-    }
-    export default {render};
-    """
+    _esm = asset("library.js") + _RENDER
     _css = """
     .labkit-board .labkit-grid {display: grid; grid-template-columns: repeat(auto-fit, minmax(430px, 1fr)); gap: 8px;}
     .labkit-board .labkit-card {border-left: 4px solid #009E73; padding: 8px 14px; margin: 6px 0;}
@@ -86,4 +67,4 @@ class Board(anywidget.AnyWidget):
     state = traitlets.Dict({"charts": [], "card": ""}).tag(sync=True)
 
     def __init__(self, state: dict[str, Any]) -> None:
-        super().__init__(library=_plotly_js(), state=state)
+        super().__init__(library=plotly_gzip(), state=state)

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from html import escape
 from itertools import accumulate
 from math import isnan
 from typing import Any
@@ -18,7 +17,7 @@ from plotly.colors import hex_to_rgb
 
 from labkit.view.frames import HERE, RANK, Row
 from labkit.view.lab import Answer
-from labkit.view.style import BASELINE, NO_GAIN, TEMPLATE, colours
+from labkit.view.style import BASELINE, NO_GAIN, TEMPLATE, colours, plain
 from labkit.view.words import word
 
 __all__ = ["Chart", "charts"]
@@ -51,16 +50,16 @@ def _over_k(answer: Answer, column: str, say: Say, colour: dict[str, str], large
     chosen, data = answer.selection, []
     for (drafter, kind), rows in _grouped(answer.rows, "drafter", "kind"):
         faint = _FAINT if drafter != chosen.drafter else 1.0
-        name = f"{_plain(drafter)}, {say('replayed' if column != 'speedup' and kind == 'predicted' else kind)}"
+        name = f"{plain(drafter)}, {say('replayed' if column != 'speedup' and kind == 'predicted' else kind)}"
         data += _marks(rows, "k", column, name, colour[drafter], faint, kind, unit)
     point = answer.chosen
-    if point and not isnan(point[column]):
-        data.append(_ring(chosen.k, point[column], colour[chosen.drafter]))
     title = say("speedup" if column == "speedup" else "tokens per step")
     layout = _layout(f"{title}: {_figure(point, column, unit)}", say("K"), title)
     layout["xaxis"] |= {"range": [0.5, largest_k + 0.5], "dtick": 1}
     layout["yaxis"] |= {"range": _range(answer, column)}
     layout["shapes"] = [_line_at(chosen.k), *(_no_gain() if column == "speedup" else [])]
+    if point and not isnan(point[column]):
+        layout["shapes"].append(_ring(chosen.k, point[column], colour[chosen.drafter]))
     return {"data": data, "layout": layout}
 
 
@@ -87,7 +86,7 @@ def _timeline(answer: Answer, say: Say, colour: str, *, tokens: int = 5) -> Char
     """Mode A, a token a step; mode B, several: how long ``tokens`` tokens take."""
     lanes = [(say("no speculation"), answer.tpot_ms, 1.0, BASELINE)] if answer.tpot_ms > 0 else []
     if lanes and (point := answer.chosen) and point["speedup"] > 0:
-        name = f"{_plain(point['drafter'])} K={point['k']}"
+        name = f"{plain(point['drafter'])} K={point['k']}"
         lanes.append((name, answer.tpot_ms / point["speedup"], point["tokens_per_step"], colour))
     data = []
     for name, tpot, per_step, shade in lanes:
@@ -111,8 +110,6 @@ def _over_temperature(answer: Answer, say: Say, colour: str) -> Chart:
     data, chosen = [], answer.selection
     for (kind,), rows in _grouped(answer.over_temperature, "kind"):
         data += _marks(rows, "temperature", "speedup", say(kind), colour, 1.0, kind, "×")
-    if answer.chosen:
-        data.append(_ring(chosen.temperature, answer.chosen["speedup"], colour))
     best = {}  # the first of a temperature's rows is the best: rows are sorted by temperature, then by kind
     for row in sorted(answer.over_temperature, key=lambda row: (row["temperature"], RANK[row["kind"]])):
         best.setdefault(row["temperature"], row["speedup"])
@@ -123,6 +120,8 @@ def _over_temperature(answer: Answer, say: Say, colour: str) -> Chart:
     layout["xaxis"] |= {"range": [low - 0.05, high + 0.05]}
     layout["yaxis"] |= {"range": _range(answer, "speedup")}
     layout["shapes"] = [_line_at(chosen.temperature), *_no_gain()]
+    if answer.chosen and not isnan(answer.chosen["speedup"]):
+        layout["shapes"].append(_ring(chosen.temperature, answer.chosen["speedup"], colour))
     return {"data": data, "layout": layout}
 
 
@@ -147,8 +146,9 @@ def _marks(
 
 
 def _ring(x: float, y: float, colour: str) -> dict[str, Any]:
-    look = {"color": "rgba(0,0,0,0)", "size": 17, "line": {"color": colour, "width": 2.5}}
-    return {"x": [x], "y": [y], "mode": "markers", "marker": look, "showlegend": False, "hoverinfo": "skip"}
+    """Around the selected point. A shape, as it moves with every setting: plotly redraws shapes without the traces."""
+    size = {"xsizemode": "pixel", "x0": -8.5, "x1": 8.5, "ysizemode": "pixel", "y0": -8.5, "y1": 8.5}
+    return {"type": "circle", "xanchor": x, "yanchor": y, **size, "line": {"color": colour, "width": 2.5}}
 
 
 def _bars(rows: list[Row], column: str) -> dict[str, Any]:
@@ -186,11 +186,6 @@ def _steps(tokens: int, per_step: float) -> list[float]:
         return [float(tokens)]
     whole, rest = divmod(tokens, per_step)
     return [per_step] * int(whole) + ([rest] if rest > 1e-9 else [])
-
-
-def _plain(name: str) -> str:
-    """A name from outside in plotly's text, which knows tags and ``%{…}``."""
-    return escape(name).replace("{", "&#123;")
 
 
 def _figure(point: Row | None, column: str, unit: str) -> str:

@@ -1,5 +1,5 @@
 """Tables drawn. A function takes a table of ``tables`` and a note for under the title; it computes no
-statistics."""
+statistics. ``board`` takes a run: it draws every table that its controls may ask for."""
 
 from __future__ import annotations
 
@@ -9,16 +9,19 @@ import pandas as pd
 import plotly.graph_objects as go
 
 from labkit.view import findings
+from labkit.view.audit_figures import audit_ratios
 from labkit.view.comparison_figure import change_by_cell
 from labkit.view.learning import LiveCurve, learning_curve
 from labkit.view.marks import dots, legend_once, panelled, shade_no_gain, table_colours
 from labkit.view.outlook_figures import every_k
-from labkit.view.style import titled
+from labkit.view.static_board import board
+from labkit.view.style import plain, titled
 
 _K_SYMBOLS = ("circle", "square", "triangle-up", "diamond", "star")
 
 __all__ = [
-    "LiveCurve", "acceptance_by_position", "change_by_cell", "every_k", "learning_curve", "speedup_by_category",
+    "LiveCurve", "acceptance_by_position", "audit_ratios", "board", "change_by_cell", "every_k", "learning_curve",
+    "speedup_by_category",
     "speedup_by_k", "step_timeline",
 ]  # fmt: skip
 
@@ -66,7 +69,9 @@ def speedup_by_category(table: pd.DataFrame, note: str = "") -> go.Figure:
             x = [order.index(c) + 0.7 * ((number + 0.5) / len(arms) - 0.5) for c in own["category"]]
             trace = dots(own, x, "speedup", f"{drafter} K={k}", colour[drafter], "×")
             figure.add_trace(trace.update(marker_symbol=symbol[k]), **place)
-        figure.update_xaxes(tickmode="array", tickvals=list(range(len(order))), ticktext=order, **place)
+        figure.update_xaxes(
+            tickmode="array", tickvals=list(range(len(order))), ticktext=list(map(plain, order)), **place
+        )
         shade_no_gain(figure, table, place)
     figure.update_yaxes(title_text="speedup over no speculation (×)", row=1, col=1)
     return titled(legend_once(figure), findings.category_title(table), note, height=460)
@@ -80,7 +85,7 @@ def step_timeline(table: pd.DataFrame, note: str = "", *, tokens: int = 5) -> go
     lanes = known.loc[known.groupby("drafter")["tpot_ms"].idxmin()].sort_values("k")
     colour, figure = table_colours(table), go.Figure()
     for _, lane in lanes.iterrows():
-        name = "no speculation" if lane["k"] == 0 else f"{lane['drafter']} K={lane['k']}"
+        name = "no speculation" if lane["k"] == 0 else plain(f"{lane['drafter']} K={lane['k']}")
         steps = tokens / lane["tokens_per_step"]
         whole = [1.0] * int(steps) + ([steps % 1] if steps % 1 > 1e-9 else [])
         for i, share in enumerate(whole):
@@ -120,7 +125,7 @@ def _conditional(own: pd.DataFrame, x: object, drafter: str, colour: str) -> go.
         x=x,
         y=own["conditional"],
         mode="markers",
-        name=f"{drafter}, given the one before",
+        name=plain(f"{drafter}, given the one before"),
         legendgroup=f"{drafter}, conditional",
         marker={"symbol": "diamond-open", "size": 8, "color": colour},
         hovertemplate="position %{x:.0f}: %{y:.3f}<extra>conditional</extra>",

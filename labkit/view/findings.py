@@ -15,6 +15,8 @@ __all__ = [
     "acceptance_title",
     "category_title",
     "timeline_title",
+    "audit_title",
+    "audit_note",
     "verdict",
     "sample_note",
 ]
@@ -139,6 +141,31 @@ def timeline_title(table: pd.DataFrame) -> str:
         f"A step of {arm_text(best)} takes {best['step_ms']:.0f} ms for {best['tokens_per_step']:.2f} tokens; "
         f"the baseline {base.iloc[0]['step_ms']:.0f} ms for 1"
     )
+
+
+def audit_title(table: pd.DataFrame) -> str:
+    """The faults that tests found, or how small a one would have been found."""
+    if table.empty:
+        return "Nothing was audited above T = 0"
+    faults = table[table["fault"].astype(bool)]
+    if len(faults):
+        worst = faults.loc[faults["p"].idxmin()]
+        where = f"{arm_text(worst)} at T = {worst['temperature']:g}"
+        return f"{where} is not lossless: {worst['test']} (p = {worst['p']:.1g})"
+    whole = table[(table["test"] == "all tokens") & table["visible"].notna()]
+    if whole.empty:
+        return "No test finds a fault"
+    return (
+        f"No test finds a fault; a temperature {whole['visible'].max() - 1:.0%} too high would have been found in all"
+    )
+
+
+def audit_note(table: pd.DataFrame, workload: str) -> str:
+    """Tokens an audit looked at, and the workload."""
+    n = table.loc[table["test"] == "all tokens", "tokens"]
+    if n.empty:
+        return workload
+    return f"n = {n.min():,} to {n.max():,} tokens an audit, intervals 95 % · {workload}"
 
 
 def sample_note(table: pd.DataFrame, workload: str) -> str:

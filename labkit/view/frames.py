@@ -8,6 +8,7 @@ from math import isnan
 from typing import Any
 
 from labkit.analysis.every_k import Scores
+from labkit.analysis.objections import Evidence, weighed
 from labkit.analysis.outlook import Outlook, measured_outcomes, outlook
 from labkit.analysis.pairs import by_cell, sound
 from labkit.analysis.recommend import recommend_by_load
@@ -31,7 +32,7 @@ class Frames:
 
     def __init__(
         self, measurements: Sequence[Measurement], here: Sequence[Measurement], scores: Scores, largest_k: int,
-        confidence: float,
+        confidence: float, evidence: Evidence,
     ) -> None:  # fmt: skip
         self.empty = not measurements
         self.outlook: Outlook = outlook(measurements, scores, up_to=largest_k, confidence=confidence)
@@ -46,7 +47,7 @@ class Frames:
             for kind, cells in ((HERE, here), ("measured", measurements))
             for row in tables.positions(cells, confidence=confidence).to_dict("records")
         ]
-        self.recommended = recommend_by_load(self.outlook.candidates())
+        self.recommended = recommend_by_load(weighed(self.outlook.candidates(), evidence))
         self.baseline = {key[3:]: sound(own) for key, own in by_cell(measurements, baseline=True).items() if not key[2]}
 
 

@@ -12,11 +12,14 @@ from dataclasses import dataclass, replace
 
 from labkit.analysis.between import between
 from labkit.analysis.every_k import EveryK
+from labkit.analysis.guarded import guarded
+from labkit.analysis.objections import Evidence, said_of
 from labkit.analysis.recommend import Recommendation
 from labkit.analysis.speedup import cell_tpot
 from labkit.config import SpecConfig
 from labkit.errors import ConfigError, PredictionError
 from labkit.measure.scored import read_scores
+from labkit.preflight.plan_check import PlanCheck
 from labkit.records import Measurement
 from labkit.store import Run
 from labkit.view.frames import HERE, RANK, Frames, Row, filtered
@@ -37,7 +40,8 @@ class Answer:
     of the chosen drafter and K at every temperature; ``positions``: position, joint, low, high, conditional and kind;
     ``chosen``: the row that is shown as the selection's own, None where nothing is known. ``ranges`` hold lowest and
     highest speedup and tokens per step at any load, and the temperatures. ``tpot_ms`` is that of the baseline which
-    ``chosen`` is compared with; ``chars_per_token`` that of its outputs."""
+    ``chosen`` is compared with; ``chars_per_token`` that of its outputs. ``lossless``: what audits say, and why it
+    must not be switched on whatever its speed."""
 
     selection: Selection
     drafters: tuple[tuple[str, str], ...]
@@ -49,6 +53,7 @@ class Answer:
     tpot_ms: float
     chars_per_token: float
     recommendation: Recommendation | None
+    lossless: tuple[str, ...]
     missing: tuple[str, ...]
 
 
@@ -62,10 +67,13 @@ class Lab:
     def __init__(self, run: Run) -> None:
         self.plan, self.name = run.plan, run.id
         self._measurements, self._scores = run.measurements(), read_scores(run)
+        self._evidence = Evidence(audits=run.audits(), guards=guarded(self._measurements))
         self._here: list[tuple[str, str, Measurement]] = []
         self._frames: dict[tuple[str, str, float], Frames] = {}
+        self._rows: dict[tuple[Frames, float, int], tuple[list[Row], list[str]]] = {}
         if not self._measurements:
             raise ConfigError(f"{run.folder} holds no measured cell yet; 'labkit sweep PLAN.yaml' measures some")
+        self._preflight, self._refused = PlanCheck(run.plan), dict[tuple[str, int], tuple[str, ...]]()
         self.options: Options = options_of(run, self._measurements, up_to=UP_TO)
         if not self.options.methods:
             why = "".join(f"\n  {name}: {reason}" for name, reason in self.options.left_out.items())
@@ -84,10 +92,22 @@ class Lab:
         It has the prompts of its category and language, so it is shown where these are chosen."""
         self._here += [(at.category, at.language, m) for m in measurements]
         self._frames.clear()
+        self._rows.clear()
 
     def spec(self, selection: Selection) -> SpecConfig:
         drafters = {d.name: d for d in self.plan.drafters}
         return SpecConfig(drafter=drafters[selection.drafter], k=selection.k)
+
+    def refused(self, selection: Selection) -> tuple[str, ...]:
+        """Why the selected setting cannot work as meant with this target, a line each; empty where nothing says so,
+        or where the models' files are not here to be looked at."""
+        setting = (selection.drafter, selection.k)
+        if setting not in self._refused:
+            try:
+                self._refused[setting] = self._preflight.refused(self.spec(selection))
+            except ConfigError:
+                self._refused[setting] = ()
+        return self._refused[setting]
 
     def snapped(self, selection: Selection) -> Selection:
         """``selection`` at the measured temperature next to its own, unless it allows others."""
@@ -111,13 +131,18 @@ class Lab:
         """What is known of ``selection``; what is not is said in ``missing``."""
         chosen = self.snapped(selection)
         frames = self._frame(chosen.category, chosen.language, chosen.confidence)
+        arm = (chosen.drafter, chosen.k)
         at_load = [row for row in frames.rows if row["concurrency"] == chosen.concurrency]
-        every = [row for row in at_load if (row["drafter"], row["k"]) == (chosen.drafter, chosen.k)]
-        rows, missing = _at_temperature(at_load, chosen.temperature)
-        own = [row for row in rows if (row["drafter"], row["k"]) == (chosen.drafter, chosen.k)]
+        every = [row for row in at_load if (row["drafter"], row["k"]) == arm]
+        place = (frames, chosen.temperature, chosen.concurrency)
+        if place not in self._rows:  # kept, as K and drafter move without it
+            self._rows[place] = _at_temperature(at_load, chosen.temperature)
+        rows, missing = self._rows[place]
+        own = [row for row in rows if (row["drafter"], row["k"]) == arm]
         row = min(own, key=lambda row: RANK[row["kind"]], default=None)
         positions, load = _positions(frames, chosen), (self.options.nearest(chosen.temperature), chosen.concurrency)
         missing = [*missing, *self._missing(frames, chosen, load, known=bool(own), positions=bool(positions))]
+        missing = [*(f"Incompatible, so it is not measured here. {why}" for why in self.refused(chosen)), *missing]
         base = frames.baseline.get(load, [])
         tokens = sum(r.output_tokens or 0 for r in base)
         heat = (0.0, max(1.0, self.options.temperatures[-1]))
@@ -127,14 +152,19 @@ class Lab:
             tpot_ms=row["baseline_tpot_ms"] if row and row["kind"] == HERE else 1000 * cell_tpot(base),
             chars_per_token=sum(len(r.text) for r in base) / tokens if tokens else float("nan"),
             recommendation=frames.recommended.get(load), missing=tuple(missing),
+            lossless=said_of((chosen.drafter, chosen.k, *load), self._evidence),
         )  # fmt: skip
+
+    def known(self, selection: Selection) -> list[Row]:
+        """Every row, at any K and load, of the prompts and the confidence of ``selection``."""
+        return self._frame(selection.category, selection.language, selection.confidence).rows
 
     def _frame(self, category: str, language: str, confidence: float) -> Frames:
         key = (category, language, confidence)
         if key not in self._frames:
             kept, scores = filtered(self._measurements, self._scores, category, language)
             here = [m for *of, m in self._here if of == [category, language]]
-            self._frames[key] = Frames(kept, here, scores, self.options.largest_k, confidence)
+            self._frames[key] = Frames(kept, here, scores, self.options.largest_k, confidence, self._evidence)
         return self._frames[key]
 
     def _missing(
@@ -179,7 +209,12 @@ def _at_temperature(rows: Sequence[Row], temperature: float) -> tuple[list[Row],
         try:
             values = {name: between(list(own), [row[name] for row in own.values()], temperature) for name in _FIGURES}
         except (PredictionError, ValueError) as error:  # ValueError: a figure is unknown at one of them
-            missing[drafter] = f"{drafter} K={k}: {error}."
+            why = (
+                error
+                if isinstance(error, PredictionError)
+                else "a figure is unknown at one of the measured temperatures"
+            )
+            missing[drafter] = f"{drafter} K={k}: {why}."
             continue
         first = next(iter(own.values()))
         between_ = {"temperature": temperature, "kind": "interpolated", "fit_error": float("nan"), "note": ""}

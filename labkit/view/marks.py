@@ -7,7 +7,7 @@ import plotly.graph_objects as go
 from plotly.subplots import make_subplots
 
 from labkit.view import findings
-from labkit.view.style import BASELINE, NO_GAIN, colours
+from labkit.view.style import BASELINE, NO_GAIN, colours, plain
 
 __all__ = ["dots", "legend_once", "panelled", "shade_no_gain", "table_colours"]
 
@@ -29,7 +29,8 @@ def legend_once(figure: go.Figure) -> go.Figure:
     """Name each mark in the legend at its first trace: a drafter may be missing from the first panel."""
     seen: set[str] = set()
     for trace in figure.data:
-        trace.showlegend = trace.name not in seen
+        if trace.showlegend is None:  # a band says that it has none
+            trace.showlegend = trace.name not in seen
         seen.add(trace.name)
     return figure
 
@@ -37,6 +38,7 @@ def legend_once(figure: go.Figure) -> go.Figure:
 def dots(own: pd.DataFrame, x: object, column: str, name: str, colour: str, unit: str) -> go.Scatter:
     """Measured: filled dots with their intervals."""
     bars = {"array": own["high"] - own[column], "arrayminus": own[column] - own["low"]}
+    name = plain(name)
     return go.Scatter(
         x=x,
         y=own[column],

@@ -80,6 +80,10 @@ class MeasureHere:
             return
         lab, at = self._ask()
         self._at = at = lab.snapped(at)
+        if refused := lab.refused(at):
+            said = word("preflight refuses this setting; labkit sweep --force measures it all the same", self._language)
+            self._say("\n".join((said, *refused)), wrong=True)
+            return
         try:
             cells = cells_of(lab, at, block=lab.blocks)
             self.job = Background(

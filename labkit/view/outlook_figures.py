@@ -9,7 +9,7 @@ from plotly.subplots import make_subplots
 
 from labkit.view import findings
 from labkit.view.marks import dots, legend_once, shade_no_gain, table_colours
-from labkit.view.style import titled
+from labkit.view.style import plain, titled
 
 __all__ = ["ARTICLE_KS", "every_k"]
 
@@ -48,14 +48,16 @@ def _drafter(figure: go.Figure, own: pd.DataFrame, name: str, colour: str, colum
     measured, predicted = (own[own["kind"] == kind].sort_values("k") for kind in ("measured", "predicted"))
     if len(predicted):
         line = {"x": predicted["k"], "mode": "lines", "legendgroup": name}
-        replayed = f"{name}, replayed" if (predicted["source"] != "cut").any() else f"{name}, from its largest K"
+        how = "replayed" if (predicted["source"] != "cut").any() else "from its largest K"
         figure.add_trace(
-            go.Scatter(y=predicted["tokens_per_step"], name=replayed, line={"color": colour}, **line), row=1, col=column
+            go.Scatter(y=predicted["tokens_per_step"], name=plain(f"{name}, {how}"), line={"color": colour}, **line),
+            row=1,
+            col=column,
         )
         figure.add_trace(_band(predicted, colour), row=2, col=column)
         figure.add_trace(
             go.Scatter(
-                y=predicted["speedup"], name=f"{name}, predicted", line={"color": colour, "dash": "dash"}, **line
+                y=predicted["speedup"], name=plain(f"{name}, predicted"), line={"color": colour, "dash": "dash"}, **line
             ),
             row=2, col=column,
         )  # fmt: skip
@@ -66,7 +68,8 @@ def _drafter(figure: go.Figure, own: pd.DataFrame, name: str, colour: str, colum
 
 def _points(measured: pd.DataFrame, name: str, colour: str) -> go.Scatter:
     return go.Scatter(
-        x=measured["k"], y=measured["tokens_per_step"], mode="markers", name=f"{name}, measured", legendgroup=name,
+        x=measured["k"], y=measured["tokens_per_step"], mode="markers", name=plain(f"{name}, measured"),
+        legendgroup=name,
         marker={"size": 9, "color": colour}, hovertemplate="K = %{x}: %{y:.2f} tokens per step<extra></extra>",
     )  # fmt: skip
 

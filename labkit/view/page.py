@@ -1,57 +1,36 @@
 """One HTML page that needs no network: plotly.js is in it once, compressed, and unpacked by the browser.
 
-Figures are JSON beside the page's text and drawn when the library is ready; every ``<`` in them is
-escaped, so no figure can end its script element or keep it open.
+Figures are JSON beside the page's text and drawn when the library is ready; every ``<`` in them is escaped, so no
+figure can end its script element or keep it open. The page's policy lets a browser run its own scripts alone, and
+load nothing from anywhere, whatever stands in the body.
 """
 
 from __future__ import annotations
 
 import base64
-import gzip
+import hashlib
 import json
+import os
 from functools import cache
 from html import escape
 from importlib import resources
+from pathlib import Path
 from typing import Any
 
-__all__ = ["figure_html", "page_html", "json_script"]
+from labkit.view.library import plotly_gzip, plotly_js
+from labkit.view.phrases import phrases
 
-_CSS = """
-:root { color-scheme: light; --ink: #1d1d1f; --soft: #5a5a5a; --line: #e4e4e4; --accent: #0072B2; }
-* { box-sizing: border-box; }
-body { margin: 0 auto; max-width: 1080px; padding: 32px 28px 64px; color: var(--ink); background: white;
-  font: 16px/1.55 system-ui, -apple-system, "Segoe UI", "Noto Sans", "Noto Sans CJK SC", sans-serif; }
-h1 { font-size: 30px; line-height: 1.2; margin: 0 0 12px; } h2 { font-size: 21px; margin: 44px 0 8px; }
-p { max-width: 72ch; } a { color: var(--accent); } .stamp { color: var(--soft); font-size: 14px; }
-.figure { margin: 8px 0 4px; } .tablewrap { overflow-x: auto; }
-table { border-collapse: collapse; font-size: 14px; margin: 10px 0; font-variant-numeric: tabular-nums; }
-th, td { text-align: right; padding: 5px 12px; border-bottom: 1px solid var(--line); white-space: nowrap; }
-thead th { color: var(--soft); font-weight: 600; } th:first-child, td:first-child { text-align: left; }
-td:last-child, .facts td, .facts th { white-space: normal; text-align: left; vertical-align: top; }
-.facts th { color: var(--soft); font-weight: 600; }
-ul.verdict { padding: 14px 18px 14px 34px; margin: 14px 0; border-left: 4px solid var(--accent);
-  background: #f3f8fb; font-size: 17px; }
-details { margin: 10px 0; color: var(--soft); }
-pre { overflow-x: auto; font-size: 12.5px; white-space: pre-wrap; overflow-wrap: anywhere; }
-.error { border-left: 4px solid #D55E00; padding-left: 14px; }
-@media print { body { max-width: none; padding: 0; } .figure { break-inside: avoid; } }
-"""
+__all__ = ["asset", "figure_html", "json_script", "page_html", "write_page"]
 
-_SCRIPT = """
-(async () => {
-  const packed = Uint8Array.from(atob(document.getElementById('plotly').textContent), c => c.charCodeAt(0));
-  const stream = new Blob([packed]).stream().pipeThrough(new DecompressionStream('gzip'));
-  const code = document.createElement('script');
-  code.textContent = await new Response(stream).text();
-  document.head.appendChild(code);
-  for (const element of document.querySelectorAll('.figure')) {
-    const figure = JSON.parse(element.querySelector('script').textContent);
-    await Plotly.newPlot(element.querySelector('div'), figure.data, figure.layout,
-      {responsive: true, displayModeBar: false});
-  }
-  document.body.dataset.ready = 'yes';
-})();
-"""
+_DRAWING = ("library.js", "static_board.js", "page.js")
+#: plotly compiles code of its own for traces that WebGL draws, and makes images as blobs.
+_POLICY = (
+    "default-src 'none'; script-src {scripts}; style-src 'unsafe-inline'; img-src data: blob:; font-src data:; "
+    "base-uri 'none'; form-action 'none'"
+)
+_NO_SCRIPT = "Figures and controls of this page need a browser that runs scripts."
+#: Pixels of a figure that does not say its height: plotly's own.
+_HEIGHT = 450
 
 
 def json_script(data: Any, *, id: str | None = None) -> str:
@@ -62,26 +41,59 @@ def json_script(data: Any, *, id: str | None = None) -> str:
 
 
 def figure_html(figure: dict[str, Any]) -> str:
-    """A place for a plotly figure given as its JSON form (``data``, ``layout``)."""
-    return f'<div class="figure"><div></div>{json_script(figure)}</div>'
+    """A place for a plotly figure given as its JSON form (``data``, ``layout``), as high as it will be."""
+    height = int(figure["layout"].get("height") or _HEIGHT)
+    return f'<div class="figure"><div style="min-height:{height}px"></div>{json_script(figure)}</div>'
 
 
-def page_html(body: str, *, title: str, summary: dict[str, Any] | None = None, figures: bool = True) -> str:
-    """A whole page around ``body``, which is HTML already."""
-    library = (
-        f'<script type="text/plain" id="plotly">{_plotly_packed()}</script><script>{_SCRIPT}</script>'
-        if figures
-        else ""
-    )
+def page_html(
+    body: str,
+    *,
+    title: str,
+    summary: dict[str, Any] | None = None,
+    language: str = "en",
+    figures: bool = True,
+    script: str = "",
+) -> str:
+    """A whole page around ``body``, which is HTML already. ``figures``: whether it has any; if not, ``script`` is all
+    that runs."""
+    library, allowed, warning = "", [], ""
+    if figures:
+        script = "".join(map(asset, _DRAWING))
+        library = f'<script type="text/plain" id="plotly">{base64.b64encode(plotly_gzip()).decode()}</script>'
+        allowed = [_plotly_hash(), "'unsafe-eval'"]
+        warning = f"<noscript><p>{escape(phrases(language).say(_NO_SCRIPT))}</p></noscript>"
+    if script:
+        allowed = [_hash(script), *allowed]
+        script = f"<script>{script}</script>"
+    policy = _POLICY.format(scripts=" ".join(allowed) or "'none'")
     return (
-        f'<!doctype html><html lang="en"><head><meta charset="utf-8"><title>{escape(title)}</title>'
+        f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<link rel="icon" href="data:,"><style>{_CSS}</style></head><body>{body}'
-        f"{json_script(summary, id='labkit-summary') if summary else ''}{library}</body></html>"
+        f'<link rel="icon" href="data:,"><style>{asset("page.css")}</style></head><body>{warning}{body}'
+        f"{json_script(summary, id='labkit-summary') if summary else ''}{library}{script}</body></html>"
     )
 
 
 @cache
-def _plotly_packed() -> str:
-    code = resources.files("plotly").joinpath("package_data/plotly.min.js").read_bytes()
-    return base64.b64encode(gzip.compress(code, 9, mtime=0)).decode()
+def asset(name: str) -> str:
+    """The text of a style sheet or script that lies beside this module."""
+    return resources.files("labkit.view").joinpath(name).read_text(encoding="utf-8")
+
+
+def _hash(script: str) -> str:
+    """How a policy names a script: by its text."""
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+@cache
+def _plotly_hash() -> str:
+    return _hash(plotly_js())
+
+
+def write_page(path: Path, text: str) -> None:
+    """Write a page whole or not at all: another report may read the folder for the index meanwhile."""
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(text, encoding="utf-8")
+    part.replace(path)

@@ -17,36 +17,41 @@ import ipywidgets as widgets
 import plotly.graph_objects as go
 
 from labkit.drafters.size import size_text
-from labkit.errors import LabError
+from labkit.preflight.looking import Look
 from labkit.store import Run, open_run
 from labkit.view.board import Board
-from labkit.view.board_card import card_html
-from labkit.view.board_charts import charts
+from labkit.view.board_state import board_state
 from labkit.view.lab import Lab
 from labkit.view.last_wins import LastWins
+from labkit.view.launch_panel import LaunchPanel
 from labkit.view.measuring import MeasureHere
+from labkit.view.phrases import phrases
 from labkit.view.selection import Selection
+from labkit.view.static_board import StaticBoard
 from labkit.view.words import LANGUAGES, word
 
 __all__ = ["Panel", "panel"]
 
 _WIDE = widgets.Layout(width="380px")
-_HEADLESS = "The live controls need a kernel: open this notebook in JupyterLab (make lab)."
 _STYLE = {"description_width": "110px"}
 
 
-def panel(run: Run | str | Path = "latest", *, language: str = "en") -> Panel:
-    """The tuning panel of a run, of a run folder, or of what :func:`labkit.open_run` takes.
+def panel(run: Run | Look | str | Path = "latest", *, language: str = "en") -> Panel | LaunchPanel:
+    """The tuning panel of a run, of a run folder, or of what :func:`labkit.open_run` takes; of a launch that was
+    looked at (:func:`labkit.preflight.look`) the panel in which to try another.
 
     Raises:
-        LabError: no such run, or nothing in it that can be compared.
+        LabError: no such run, or nothing in it that can be compared, or labkit does not speak ``language``.
     """
+    if isinstance(run, Look):
+        return LaunchPanel(run)
+    phrases(language)
     return Panel(Lab(run if isinstance(run, Run) else open_run(run)), language=language)
 
 
 class Panel:
-    """Shows itself in a notebook; where a notebook runs headless (``LABKIT_HEADLESS``) a line that says where to
-    find the controls. ``still()`` shows the selection as figures that need no widget."""
+    """Shows itself in a notebook; where a notebook runs headless (``LABKIT_HEADLESS``) the board whose controls need
+    no kernel. ``still()`` shows the selection as figures that need no widget."""
 
     def __init__(self, lab: Lab, *, language: str = "en") -> None:
         self.lab, self.language = lab, language
@@ -59,7 +64,7 @@ class Panel:
         for control in self._controls.values():
             control.observe(self._moved, "value")
         self._label()
-        self.box = widgets.VBox([self._grid(), *_left_out(lab), self._measure.box, self._board])
+        self.box = widgets.VBox([self._grid(), *_left_out(lab, self.selection), self._measure.box, self._board])
 
     def still(self) -> None:
         """Show card and charts of the current selection, as HTML and plotly figures."""
@@ -74,18 +79,15 @@ class Panel:
 
     def _repr_mimebundle_(self, include=None, exclude=None) -> Any:
         if os.environ.get("LABKIT_HEADLESS"):
-            return {"text/plain": _HEADLESS, "text/html": f"<p>{_HEADLESS}</p>"}
+            return StaticBoard(self.lab, self.selection, self.language)._repr_mimebundle_()
         return self.box._repr_mimebundle_(include=include, exclude=exclude)
 
     def _state(self) -> dict[str, Any]:
         self.computed += 1
         try:
-            answer = self.lab.answer(self.selection)
-            drawn = charts(answer, self.language, largest_k=self.lab.options.largest_k)
-            spec = self.lab.spec(self.selection)
-            return {"charts": drawn, "card": card_html(answer, self.lab.plan.engine, spec, self.language)}
+            return board_state(self.lab, self.selection, self.language)
         except Exception as error:  # in a callback nobody would see it
-            said = str(error) if isinstance(error, LabError) else f"{type(error).__name__}: {error}"
+            said = f"{type(error).__name__}: {error}"
             return {"charts": [], "card": f"<p class='labkit-missing'>{escape(said)}</p>"}
 
     def _moved(self, change: dict[str, Any]) -> None:
@@ -119,20 +121,23 @@ _LABELS = {
 }  # fmt: skip
 
 
-def _left_out(lab: Lab) -> list[widgets.Widget]:
-    """Drafters of the plan that cannot be chosen, and why."""
-    return [
-        widgets.HTML(f"<small>{escape(name)}: {escape(reason)}</small>")
+def _left_out(lab: Lab, at: Selection) -> list[widgets.Widget]:
+    """Drafters of the plan that cannot be chosen, and why; what preflight has against one says more than its engine."""
+    lines = [
+        (name, "; ".join(lab.refused(replace(at, drafter=name))) or reason)
         for name, reason in lab.options.left_out.items()
     ]
+    return [widgets.HTML(f"<small>{escape(name)}: {escape(reason)}</small>") for name, reason in lines]
 
 
 def _controls(lab: Lab, at: Selection, language: str) -> dict[str, widgets.Widget]:
     o = lab.options
     models = {d.name: d.model for d in lab.plan.drafters}
-    drafters = [
-        (f"{name} ({', '.join([method, *size_text(models[name])])})", name) for name, method in o.methods.items()
-    ]
+    known = {name: [method, *size_text(models[name])] for name, method in o.methods.items()}
+    refused = {
+        name: [word("incompatible", language)] if lab.refused(replace(at, drafter=name)) else [] for name in known
+    }
+    drafters = [(f"{name} ({', '.join(known[name] + refused[name])})", name) for name in known]
     made: dict[str, Callable[..., widgets.Widget]] = {}
     look = {"layout": _WIDE, "style": _STYLE}
     made["drafter"] = widgets.Dropdown(options=drafters, value=at.drafter, **look)

@@ -1,4 +1,4 @@
-"""What a notebook shows of a run besides figures: readable tables, the run's facts, its summary.
+"""What a notebook shows besides figures: readable tables, facts of a run or a drafter, the summary of a run.
 
 Everything here escapes what it shows: model output and file names are untrusted text.
 """
@@ -8,18 +8,27 @@ from __future__ import annotations
 import time
 from collections.abc import Sequence
 from html import escape
+from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from labkit.drafters.card import Card
+from labkit.paths import DATA
 from labkit.records import FLAGS, Measurement
 from labkit.store import Run
 from labkit.view import findings, tables
+from labkit.view.audits import allowed
+from labkit.view.csv_text import csv_text
+from labkit.view.phrases import phrases
+from labkit.view.readable import readable
 
-__all__ = ["Html", "show", "facts", "summary", "finish", "SUMMARY_MIME", "DONE_MIME"]
+__all__ = ["Html", "show", "facts", "summary", "finish", "SUMMARY_MIME", "DONE_MIME", "TABLE_MIME"]
 
 SUMMARY_MIME = "application/vnd.labkit.summary+json"
 DONE_MIME = "application/vnd.labkit.done+json"
+#: ``{"csv": …}``: a shown table, whole, for a page to offer.
+TABLE_MIME = "application/vnd.labkit.table+json"
 
 _NAMES = {
     "k": "K", "temperature": "T", "concurrency": "users", "tpot_ms": "TPOT (ms)", "ttft_ms": "TTFT (ms)",
@@ -29,6 +38,8 @@ _NAMES = {
     "with_looping": "with looping", "left_out": "looping", "step_ms": "step (ms)",
     "tokens_seen": "tokens seen",
 }  # fmt: skip
+#: Columns that hold words of labkit, which are said in the language of a report; others hold names and text of others.
+_SAID = {"kind", "source", "note", "cautions", "launches", "flags"}
 _DIGITS = {"tpot_ms": 1, "ttft_ms": 0, "step_ms": 1, "tokens_per_second": 1, "temperature": None}
 
 
@@ -48,26 +59,51 @@ class Html:
 
 
 def show(table: pd.DataFrame) -> Html:
-    """A table for people: readable headings, few digits, "–" for unknown, all text escaped."""
-    text = pd.DataFrame({_NAMES.get(name, name): [_cell(name, value) for value in table[name]] for name in table})
-    html = text.to_html(index=False, escape=True, border=0, classes="labkit")
-    return Html(f"<div class='tablewrap'>{html}</div>", text.to_string(index=False))
+    """A table for people: readable headings, few digits, "–" for unknown, all text escaped and cut where it is long.
+    A report offers it whole, as CSV."""
+    text = pd.DataFrame(
+        {_NAMES.get(name, str(name).replace("_", " ")): [_cell(name, value) for value in table[name]] for name in table}
+    )
+    head = "".join(f"<th>{escape(str(name), quote=False)}</th>" for name in text)
+    tags = ["<td class='said'>" if name in _SAID else "<td>" for name in table]
+    body = "".join(
+        f"<tr>{''.join(f'{tag}{escape(cell, quote=False)}</td>' for tag, cell in zip(tags, row, strict=True))}</tr>"
+        for row in text.itertuples(index=False, name=None)
+    )
+    html = f"<table class='labkit'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
+    whole = {"csv": csv_text(table.to_dict("records"), list(table))}
+    return Html(f"<div class='tablewrap'>{html}</div>", text.to_string(index=False), mime=TABLE_MIME, data=whole)
 
 
 def _cell(column: str, value: Any) -> str:
-    if value is None or (isinstance(value, float) and pd.isna(value)):
+    if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)):
         return "–"
     if isinstance(value, float):
         digits = _DIGITS.get(column, 3)
         return f"{value:g}" if digits is None else f"{value:.{digits}f}"
-    return str(value)
+    return readable(str(value))
 
 
-def facts(run: Run) -> Html:
-    """Where the numbers come from: engine, device, target, workload, plan, cells, flags."""
+def facts(of: Run | Card) -> Html:
+    """Where the numbers of a run come from: engine, device, target, workload, plan, cells, flags; or what a drafter's
+    card says."""
+    rows = dict(of.rows()) if isinstance(of, Card) else _facts(of)
+    body = "".join(f"<tr><th>{escape(key)}</th><td>{escape(str(value))}</td></tr>" for key, value in rows.items())
+    return Html(
+        f"<table class='labkit facts'>{body}</table>", "\n".join(f"{key}: {value}" for key, value in rows.items())
+    )
+
+
+def _facts(run: Run) -> dict[str, str]:
     measured = run.measurements()
+    rows = _origin(run, measured)
+    rows |= {f"flag: {name}": f"{FLAGS[name]} ({count} cells)" for name, count in _flag_counts(measured).items()}
+    return rows | {f"failed: {label}": readable(cause) for label, cause in run.failures().items()}
+
+
+def _origin(run: Run, measured: Sequence[Measurement]) -> dict[str, str]:
     first = measured[0].provenance if measured else None
-    rows = {
+    return {
         "run": run.id,
         "plan": f"{run.plan.name} ({run.plan.id})",
         "target": run.plan.engine.target,
@@ -78,12 +114,6 @@ def facts(run: Run) -> Html:
         "cells": f"{len(measured)} measured, {len(run.missing())} missing",
         "measured": time.strftime("%Y-%m-%d %H:%M", time.localtime(first.started_at)) if first else "–",
     }
-    rows |= {f"flag: {name}": f"{FLAGS[name]} ({count} cells)" for name, count in _flag_counts(measured).items()}
-    rows |= {f"failed: {label}": cause for label, cause in run.failures().items()}
-    body = "".join(f"<tr><th>{escape(key)}</th><td>{escape(str(value))}</td></tr>" for key, value in rows.items())
-    return Html(
-        f"<table class='labkit facts'>{body}</table>", "\n".join(f"{key}: {value}" for key, value in rows.items())
-    )
 
 
 def _flag_counts(measured: Sequence[Measurement]) -> dict[str, int]:
@@ -91,30 +121,62 @@ def _flag_counts(measured: Sequence[Measurement]) -> dict[str, int]:
     return {name: names.count(name) for name in dict.fromkeys(names)}
 
 
-def summary(run: Run, *, against: Run | None = None, confidence: float = 0.95) -> Html:
-    """The verdict of a run, and the same as data for the index of reports; ``against`` an earlier run, what changed
-    since."""
-    measured = run.measurements()
+def summary(run: Run, *, against: Run | None = None, confidence: float = 0.95, language: str = "en") -> Html:
+    """The verdict of a run, and the same as data for the report's origin and the index of reports. A setting that an
+    audit or a task guard speaks against is left out, in words. ``against`` an earlier run: what changed since.
+    ``language``: what the report is to be in."""
+    measured, say = run.measurements(), phrases(language).say
     if against is not None:
         changed = tables.changes(against.measurements(), measured, confidence=confidence)
-        return _verdict(run, changed.attrs["sentences"])
-    table = tables.speedups(measured, confidence=confidence)
+        return _verdict(run, measured, list(map(say, changed.attrs["sentences"])), language=language)
+    table, barred = allowed(tables.speedups(measured, confidence=confidence), run)
+    said = [*findings.verdict(table), *barred] or [_nothing_to_compare(measured)]
     best = findings.best_arm(table.dropna(subset=["low"]))  # a figure without an interval is no best
-    return _verdict(run, findings.verdict(table) or [_nothing_to_compare(measured)], best)
+    if best is None:
+        return _verdict(run, measured, list(map(say, said)), language=language)
+    return _verdict(
+        run,
+        measured,
+        list(map(say, said)),
+        language=language,
+        best=findings.arm_text(best),
+        speedup=[float(best[c]) for c in ("low", "speedup", "high")],
+        at=say(findings.where_text(best["temperature"], best["concurrency"])),
+        curve=_curve(table, best),
+    )
 
 
-def _verdict(run: Run, said: list[str], best: pd.Series | None = None) -> Html:
+def _verdict(run: Run, measured: Sequence[Measurement], said: list[str], **known: Any) -> Html:
+    """``said`` as a list, and with what else is ``known`` as data."""
     data = {
         "run": run.id,
         "target": run.plan.engine.target,
         "plan": run.plan.name,
         "verdict": said,
-        "best": findings.arm_text(best) if best is not None else None,
-        "speedup": [float(best[c]) for c in ("low", "speedup", "high")] if best is not None else None,
-        "at": findings.where_text(best["temperature"], best["concurrency"]) if best is not None else None,
+        "best": None,
+        "speedup": None,
+        "at": None,
+        "curve": [],
+        "folder": _folder(run),
+        "facts": list(map(list, _origin(run, measured).items())),  # a stored notebook sorts names
     }
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in data["verdict"])
-    return Html(f"<ul class='labkit verdict'>{items}</ul>", "\n".join(data["verdict"]), mime=SUMMARY_MIME, data=data)
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in said)
+    html = f"<ul class='labkit verdict'>{items}</ul>"
+    return Html(html, "\n".join(said), mime=SUMMARY_MIME, data=data | known)
+
+
+def _curve(table: pd.DataFrame, best: pd.Series) -> list[list[float]]:
+    """Measured speedup over K of the best drafter at its load."""
+    names = ["drafter", "temperature", "concurrency"]
+    own = table[(table[names] == best[names]).all(axis=1)].dropna(subset=["speedup"]).sort_values("k")
+    return [[int(k), float(value)] for k, value in zip(own["k"], own["speedup"], strict=True)]
+
+
+def _folder(run: Run) -> str:
+    """Where the run lies as one would type it: from here or from the checkout; else its name."""
+    folder = run.folder.resolve()
+    near = (folder.relative_to(base) for base in (Path.cwd(), DATA.parent) if folder.is_relative_to(base))
+    return str(next(near, run.id))
 
 
 def _nothing_to_compare(measured: Sequence[Measurement]) -> str:

@@ -1,35 +1,31 @@
-"""From a notebook to one HTML file: strict parameters, execution, checks, export, index.
+"""From a notebook to one HTML file: executed, exported, checked, put on the index.
 
-Papermill executes, nbconvert renders; nothing else in labkit imports either.
+A report is whole or it is not there: what is missing, reaches out, holds a secret or is too large fails the build, and
+the executed notebook stays to look at.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import re
 import time
 from collections.abc import Mapping
-from html import escape
 from pathlib import Path
 from typing import Any, TextIO
-from urllib.parse import quote
 
 import nbformat
-import papermill
-from nbconvert import HTMLExporter
 
-from labkit.errors import ConfigError, ReportError, UsageError
-from labkit.view.page import figure_html, page_html
-from labkit.view.parameters import typed_values
-from labkit.view.present import DONE_MIME, SUMMARY_MIME
-from labkit.view.style import PLOTLY_MIME
+from labkit.errors import ConfigError, ReportError
+from labkit.view.execution import Limits, check_sources, execute, known_parameters, typed_parameters
+from labkit.view.export import Exported, export
+from labkit.view.leaks import Secrets, removed_in
+from labkit.view.packed import plain_text
+from labkit.view.page import page_html, write_page
+from labkit.view.page_checks import BUDGET, reaches_out
+from labkit.view.phrases import phrases
+from labkit.view.provenance import command, provenance_html, with_contents
+from labkit.view.report_index import build_index
 
-__all__ = ["build_report", "build_index", "typed_parameters"]
-
-#: Errors in a notebook that are the user's mistake, by name: the notebook ran in another process.
-_USAGE_ERRORS = {kind.__name__ for kind in (UsageError, *UsageError.__subclasses__())}
-_SUMMARY = re.compile(r'<script type="application/json" id="labkit-summary">(.*?)</script>', re.S)
+__all__ = ["Limits", "build_index", "build_report", "typed_parameters"]
 
 
 def build_report(
@@ -39,139 +35,63 @@ def build_report(
     out: str | Path = "reports",
     name: str | None = None,
     echo: TextIO | None = None,
+    limits: Limits | None = None,
 ) -> Path:
     """Execute ``notebook`` with ``parameters`` and write ``<out>/<name>.html`` and the executed notebook.
     What its cells print, progress above all, also goes to ``echo`` at once.
 
     Raises:
-        ConfigError: the notebook is missing, a parameter is unknown or has another type.
-        ReportError: a cell failed or never ran, a figure was lost. The executed notebook stays, and so
-            does every measured cell.
+        ConfigError: the notebook is missing or holds a secret, or a parameter is unknown, has another type or is one.
+        ReportError: a cell failed, never ran or took too long, a figure was lost, or the page would not do to share.
+            The executed notebook stays, and so does every measured cell.
     """
     notebook, out = Path(notebook), Path(out)
     if not notebook.is_file():
         raise ConfigError(f"no notebook at {notebook}; the shipped ones are in notebooks/")
     values = typed_parameters(notebook, parameters)
+    check_sources(notebook)
     if out.exists() and not out.is_dir():
         raise ConfigError(f"{out} is a file; --out names a folder")
     out.mkdir(parents=True, exist_ok=True)
     name = name or f"{notebook.stem}-{time.strftime('%Y%m%d-%H%M%S')}"
-    executed = out / f"{name}.ipynb"
-    _execute(notebook, executed, values, echo)
+    executed, secrets = out / f"{name}.ipynb", Secrets(os.environ)
+    execute(notebook, executed, values, limits=limits or Limits(), secrets=secrets, echo=echo)
+    made = export(nbformat.read(executed, as_version=4), executed)
+    _check(made, secrets, executed)
+    text = _page(made, notebook, values)
+    if (size := len(text.encode())) > BUDGET:
+        raise ReportError(
+            f"the page would be {size / 1e6:.1f} MB, {BUDGET / 1e6:g} MB is what can be mailed; most is shown by "
+            f"{made.largest}; show fewer rows or figures there (the executed notebook is {executed})"
+        )
     page = out / f"{name}.html"
-    page.write_text(_render(nbformat.read(executed, as_version=4), executed), encoding="utf-8")
+    write_page(page, text)
     build_index(out)
     return page
 
 
-def typed_parameters(notebook: Path, given: Mapping[str, Any]) -> dict[str, Any]:
-    """``given`` values, texts turned into the types of the notebook's parameters cell.
-
-    Raises:
-        ConfigError: an unknown name, or a value that is not of the parameter's type.
-    """
-    try:
-        known = papermill.inspect_notebook(str(notebook))
-    except Exception as error:  # papermill and nbformat raise several kinds for a file that is no notebook
-        raise ConfigError(f"{notebook} is not a Python notebook whose parameters can be read: {error}") from None
-    return typed_values(given, known, where=notebook.name)
-
-
-def _execute(notebook: Path, executed: Path, values: dict[str, Any], echo: TextIO | None) -> None:
-    os.environ["LABKIT_HEADLESS"] = "1"  # the kernel inherits it
-    try:
-        papermill.execute_notebook(
-            str(notebook), str(executed), parameters=values, kernel_name="python3", progress_bar=False,
-            log_output=False, store_widget_state=False, request_save_on_cell_execute=True, stdout_file=echo,
-        )  # fmt: skip
-    except papermill.PapermillExecutionError as error:
-        kind = ConfigError if error.ename in _USAGE_ERRORS else ReportError
-        raise kind(
-            f"cell {_failed_cell(executed)} of {notebook.name} failed: {error.ename}: {error.evalue}\n"
-            f"(the partial notebook is {executed}; measured cells are kept)"
-        ) from None
-    except Exception as error:  # a dead kernel or a time-out: nbclient raises several kinds
-        raise ReportError(f"{notebook.name} could not be executed: {error} (partial notebook: {executed})") from error
-    finally:
-        del os.environ["LABKIT_HEADLESS"]  # a panel of this process still shows itself
-
-
-def _failed_cell(executed: Path) -> int:
-    """Position, from 1, of the failed cell in the source: papermill has put cells of its own into the copy."""
-    own = {"injected-parameters", "papermill-error-cell-tag"}
-    cells = [c for c in nbformat.read(executed, as_version=4).cells if not own & set(c.metadata.get("tags", ()))]
-    failed = (i for i, c in enumerate(cells, 1) if any(o.output_type == "error" for o in c.get("outputs", ())))
-    return next(failed, len(cells))
-
-
-def _render(notebook: nbformat.NotebookNode, source: Path) -> str:
-    code = [cell for cell in notebook.cells if cell.cell_type == "code" and cell.source.strip()]
-    skipped = [i for i, cell in enumerate(code) if cell.execution_count is None]
-    if skipped:
-        raise ReportError(f"{len(skipped)} cells of {source} never ran; the first is code cell {skipped[0] + 1}")
-    summaries = [o.data[SUMMARY_MIME] for cell in code for o in cell.outputs if SUMMARY_MIME in o.get("data", {})]
-    if not summaries or not any(DONE_MIME in o.get("data", {}) for o in code[-1].outputs):
-        raise ReportError(f"{source} is not whole: it must show labkit.summary(run) and end with labkit.finish(run)")
-    wanted = _embed_figures(code)
-    exporter = HTMLExporter(
-        template_name="basic", exclude_input=True, exclude_output_prompt=True, exclude_anchor_links=True
-    )
-    body, _ = exporter.from_notebook_node(notebook)
-    if (drawn := body.count('<div class="figure">')) != wanted:
-        raise ReportError(f"{wanted} figures were made and {drawn} are in the page of {source}")
-    title = _title(notebook) or source.stem
+def _page(made: Exported, notebook: Path, values: Mapping[str, Any]) -> str:
     created = time.strftime("%Y-%m-%d %H:%M:%S")
-    return page_html(body, title=title, summary=summaries[-1] | {"title": title, "created": created})
+    again = None
+    if made.summary.get("folder") and "run" in known_parameters(notebook):
+        again = command(str(notebook), {**values, "run": made.summary["folder"]})
+    box = provenance_html(dict(made.summary.get("facts", ())), command(str(notebook), values), again, created=created)
+    body = with_contents(made.body + phrases(made.language).html(box))
+    summary = made.summary | {"title": made.title, "created": created}
+    return page_html(body, title=made.title, summary=summary, language=made.language)
 
 
-def _title(notebook: nbformat.NotebookNode) -> str | None:
-    lines = (line for cell in notebook.cells if cell.cell_type == "markdown" for line in cell.source.splitlines())
-    return next((line.removeprefix("# ") for line in lines if line.startswith("# ")), None)
-
-
-def _embed_figures(code: list[nbformat.NotebookNode]) -> int:
-    """Turn plotly outputs into HTML that the page draws, and fold what was printed; returns the number of
-    figures."""
-    count = 0
-    for cell in code:
-        printed = "".join(output.text for output in cell.outputs if output.output_type == "stream")
-        cell.outputs = [output for output in cell.outputs if output.output_type != "stream"]
-        for output in cell.outputs:
-            if PLOTLY_MIME in output.get("data", {}):
-                figure = output.data[PLOTLY_MIME]
-                output.data = {"text/html": figure_html({"data": figure["data"], "layout": figure["layout"]})}
-                count += 1
-        if printed:
-            folded = f"<details><summary>what was printed</summary><pre>{escape(printed)}</pre></details>"
-            cell.outputs.append(nbformat.v4.new_output("display_data", {"text/html": folded}))
-    return count
-
-
-def build_index(folder: Path) -> Path:
-    """(Re)build ``index.html`` from the reports in ``folder``, newest first."""
-    rows = []
-    for path in folder.glob("*.html"):
-        if path.name != "index.html" and (found := _SUMMARY.search(path.read_text(encoding="utf-8"))):
-            rows.append((json.loads(found[1]), path))
-    rows.sort(key=lambda row: (row[0]["created"], row[1].name), reverse=True)
-    head = "".join(f"<th>{name}</th>" for name in ("report", "target", "best measured", "verdict"))
-    body = "".join(_index_row(summary, path) for summary, path in rows)
-    table = f"<table class='labkit'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-    page = folder / "index.html"
-    page.write_text(page_html(f"<h1>Reports</h1>{table}", title="labkit reports", figures=False), encoding="utf-8")
-    return page
-
-
-def _index_row(summary: dict[str, Any], path: Path) -> str:
-    best = "–"
-    if summary.get("speedup"):
-        low, mid, high = summary["speedup"]
-        best = f"{escape(summary['best'])}, {escape(summary['at'])}: {mid:.2f}× [{low:.2f}, {high:.2f}]"
-    link = f"<a href='{quote(path.name)}'>{escape(summary['title'])}</a>"
-    cells = [
-        f"{link}<br><span class='stamp'>{escape(summary['created'])}</span>",
-        escape(summary["target"]),
-        best,
-        "<br>".join(escape(sentence) for sentence in summary["verdict"]),
-    ]
-    return "<tr>" + "".join(f"<td>{cell}</td>" for cell in cells) + "</tr>"
+def _check(made: Exported, secrets: Secrets, executed: Path) -> None:
+    """Raise if the page would hold a secret, ask for something outside, or run what a cell put there."""
+    secrets.clean([made.body, made.summary, made.title])
+    packed = filter(None, (removed_in(plain_text(grid)) for grid in made.embedded.packed))  # taken out before packing
+    if found := sorted({*secrets.found, *packed}):
+        raise ReportError(
+            f"the notebook shows {' and '.join(found)}; no page was made, and it was taken out of {executed}. "
+            "Find the cell that shows it there"
+        )
+    if asked := reaches_out(made.body):
+        raise ReportError(
+            f"the page would load or run {asked[0]!r} ({len(asked)} such places); a report needs no network and runs "
+            f"nothing of a cell: embed images, show text with labkit.show, which escapes it (see {executed})"
+        )

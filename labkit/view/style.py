@@ -8,10 +8,11 @@ those of Okabe and Ito (2008), told apart with every common colour blindness.
 from __future__ import annotations
 
 from collections.abc import Iterable
+from html import escape
 
 import plotly.graph_objects as go
 
-__all__ = ["BASELINE", "NO_GAIN", "PLOTLY_MIME", "TEMPLATE", "colours", "titled"]
+__all__ = ["BASELINE", "NO_GAIN", "PLOTLY_MIME", "TEMPLATE", "colours", "plain", "titled"]
 
 PLOTLY_MIME = "application/vnd.plotly.v1+json"
 
@@ -25,6 +26,7 @@ TEMPLATE = go.layout.Template(
         "font": {
             "family": "system-ui, -apple-system, 'Segoe UI', 'Noto Sans', 'Noto Sans CJK SC', sans-serif",
             "size": 13,
+            "color": "#1D1D1F",
         },
         "paper_bgcolor": "white",
         "plot_bgcolor": "white",
@@ -83,5 +85,10 @@ def colours(drafters: Iterable[tuple[str, str | None]]) -> dict[str, str]:
 
 def titled(figure: go.Figure, title: str, note: str, *, height: int = 420) -> go.Figure:
     """Give ``figure`` the template, what is seen as its title and n and workload under it."""
-    text = f"{title}<br><span style='font-size:12px;color:#5A5A5A'>{note}</span>"
+    text = f"{plain(title)}<br><span style='font-size:12px;color:#5A5A5A'>{plain(note)}</span>"
     return figure.update_layout(template=TEMPLATE, title={"text": text}, height=height)
+
+
+def plain(text: str) -> str:
+    """``text`` of others, a name above all, for a figure: plotly takes tags for markup and fills in ``%{…}``."""
+    return escape(text, quote=False).replace("{", "&#123;")

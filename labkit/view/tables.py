@@ -17,15 +17,19 @@ from labkit.analysis import acceptance
 from labkit.analysis.pairs import Pairs, by_cell, cell_key, paired, sound
 from labkit.analysis.speedup import cell_tpot, speedup
 from labkit.records import Measurement, RequestRecord
+from labkit.view.audits import audit_tests, losslessness, partings
 from labkit.view.claims import claims_table as claims
 from labkit.view.claims import sources_table as sources
 from labkit.view.comparison import changes_table as changes
+from labkit.view.launch_tables import engines_table as engines
+from labkit.view.launch_tables import findings_table as findings
+from labkit.view.launch_tables import rules_table as rules
 from labkit.view.learning import learning_table as learning
 from labkit.view.outlook_table import outlook_table as outlook
 
 __all__ = [
-    "cells", "speedups", "acceptances", "positions", "steps", "learning", "outlook", "changes", "claims",
-    "sources", "CELL_KEYS",
+    "cells", "speedups", "acceptances", "positions", "steps", "learning", "outlook", "losslessness", "audit_tests",
+    "partings", "engines", "findings", "rules", "changes", "claims", "sources", "CELL_KEYS",
 ]  # fmt: skip
 
 CELL_KEYS = ["drafter", "method", "k", "temperature", "concurrency"]

@@ -40,6 +40,7 @@ def test_without_candidates_there_is_no_evidence():
         ({"flags": ("reset",)}, "restarted"),
         ({"flags": ("method_mismatch",)}, "another method"),
         ({"mean_acceptance_length": 4.95}, "4.95 of at most 5 is suspicious"),
+        ({"objections": ("an audit found a fault",), "flags": ("reset",)}, "an audit found a fault."),
     ],
     ids=str,
 )
@@ -187,3 +188,10 @@ def test_what_a_choice_rests_on_is_said():
     sentences = " ".join(recommend([candidate(3, 1.2, 1.3, 1.4, prompts=34, approximate=True, measured=False)]).why)
     assert "It rests on 34 prompts." in sentences
     assert "approximate: it cuts the steps of a larger K short" in sentences
+
+
+def test_what_an_audit_says_of_the_choice_is_said():
+    found = recommend([candidate(1, 1.2, 1.3, 1.4, audit="Not audited."), candidate(2, 0.7, 0.8, 0.9, audit="Fine.")])
+    assert found.why[-1] == "Not audited."
+    assert "Fine." not in found.why
+    assert "Fine." not in recommend([candidate(2, 0.7, 0.8, 0.9, audit="Fine.")]).why, "off needs no audit"

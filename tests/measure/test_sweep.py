@@ -7,9 +7,10 @@ import psutil
 import pytest
 
 from labkit.config import Drafter, EngineConfig, Simulation
-from labkit.errors import ConfigError, MeasurementError, StoreError
+from labkit.errors import ConfigError, IncompatibleError, MeasurementError, StoreError
 from labkit.measure.sweep import dry_run, open_or_sweep, sweep
 from labkit.plan import Extra, Plan, WorkloadSpec
+from labkit.preflight.plan_check import PlanCheck
 from labkit.store import Run
 
 
@@ -128,6 +129,21 @@ def test_a_bad_request_starts_nothing(tmp_path):
     with pytest.raises(ConfigError, match=r"no target at '/no/such/model'|vLLM is not installed"):
         sweep(real, out=tmp_path / "run")
     assert not (tmp_path / "run").exists()
+
+
+def test_an_incompatible_engine_is_refused_unless_forced_and_its_cells_say_so(tmp_path, monkeypatch):
+    """The engine is simulated, so what preflight would say of it is given."""
+    refused = {"ngram K=3": ("tokenizer: 2 ids differ",)}
+    monkeypatch.setattr(PlanCheck, "all_refused", lambda self: refused)
+    with pytest.raises(IncompatibleError, match=r"1 of the plan's engines.*\n  ngram K=3: tokenizer: 2 ids differ"):
+        sweep(plan(), out=tmp_path / "run")
+    assert not (tmp_path / "run").exists()
+    run = sweep(plan(), out=tmp_path / "run", force=True)
+    said = {m.cell.spec.label: m.flag("incompatible") for m in run.measurements()}
+    assert {label for label, flag in said.items() if flag} == {"ngram K=3"}
+    assert said["ngram K=3"].reason == "tokenizer: 2 ids differ"
+    again = open_or_sweep(str(run.folder), plan())
+    assert again.measurements()[0].flags == run.measurements()[0].flags
 
 
 def test_a_full_disk_stops_the_sweep_and_leaves_nothing_half_written(tmp_path):

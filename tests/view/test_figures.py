@@ -256,3 +256,26 @@ def test_a_drafter_without_a_figure_in_one_panel(sweep, figure, missing):
     _, made = drawn(figure, measured)
     assert {t.name for t in made.data if t.showlegend} == {t.name for t in made.data}
     assert [a.text for a in made.layout.annotations][:2] == ["T = 0, 1 user", "T = 0.8, 1 user"]
+
+
+# --- text of others
+
+
+@EVERY
+def test_a_name_that_looks_like_markup_is_text(sweep, figure):
+    """plotly draws ``<b>`` as bold, drops other tags, and makes links."""
+    evil = Drafter(method="ngram", name="<a href='x'>n</a>")
+    measured = [replace(m, records=tuple(replace(r, category=f"<b>{r.category}") for r in m.records))
+                for m in sweep(drafters=(evil,))]  # fmt: skip
+    _, made = drawn(figure, measured, note="<i>n = 6")
+    shown = [f"{t.name} {t.hovertemplate} {t.y}" for t in made.data] + [f"{made.layout.title} {made.layout.xaxis}"]
+    assert not [text for text in shown if "<a " in text or "<b>" in text or "<i>" in text]
+    assert "&lt;a href='x'&gt;n&lt;/a&gt;" in "".join(shown)
+    assert "&lt;i&gt;n = 6" in made.layout.title.text
+
+
+def test_a_band_has_no_line_in_the_legend(sweep):
+    made = figures.every_k(tables.outlook(sweep(gains={("ngram", 2): 1.2, ("ngram", 4): 1.4})), NOTE)
+    bands = [t for t in made.data if t.fill == "toself"]
+    assert bands
+    assert not any(t.showlegend for t in bands)

@@ -2,6 +2,7 @@
 
 import base64
 import gzip
+import hashlib
 import json
 import re
 from html.parser import HTMLParser
@@ -9,7 +10,8 @@ from importlib import resources
 
 import pytest
 
-from labkit.view.page import figure_html, json_script, page_html
+from labkit.view.page import asset, figure_html, json_script, page_html, write_page
+from labkit.view.style import TEMPLATE
 
 PLAIN = {"data": [{"type": "scatter", "y": [1, 2]}], "layout": {"title": {"text": "x"}}}
 BREAKERS = [
@@ -76,6 +78,11 @@ def test_a_figure_is_a_place_and_its_numbers():
     assert json.loads(Elements(made).scripts[0]) == PLAIN
 
 
+@pytest.mark.parametrize(("layout", "height"), [({"height": 420}, 420), ({}, 450), ({"height": None}, 450)])
+def test_the_place_is_as_high_as_the_figure_so_that_nothing_moves_when_it_is_drawn(layout, height):
+    assert f'<div style="min-height:{height}px">' in figure_html({"data": [], "layout": layout})
+
+
 @pytest.fixture(scope="module")
 def page():
     body = f"<h1>t</h1>{figure_html(PLAIN)}{figure_html(PLAIN)}"
@@ -91,7 +98,8 @@ def test_plotly_is_packed_once_and_comes_back_whole(page):
 
 def test_the_page_asks_for_nothing(page):
     """No address but inside the packed library, nothing to load but the empty icon."""
-    assert not re.findall(r"(?:https?:|wss?:)?//[a-z0-9]", re.sub(r'id="plotly">[^<]*', "", page))
+    rest = re.sub(r'id="plotly">[^<]*|sha256-[^\']*', "", page)
+    assert not re.findall(r"(?:https?:|wss?:)?//[a-z0-9]", rest)
     assert not re.findall(r"<script[^>]* src|@import|url\(|<img|<iframe", page)
     assert re.findall(r"<link[^>]*>", page) == ['<link rel="icon" href="data:,">']
 
@@ -111,4 +119,80 @@ def test_scripts_of_a_page(page):
 def test_a_page_without_figures_has_no_script():
     made = page_html("<p>x</p>", title="t", figures=False)
     assert "<script" not in made
-    assert len(made) < 5000
+    assert "<noscript" not in made
+    assert len(made) < 6000
+
+
+@pytest.mark.parametrize(
+    ("language", "words"), [("en", "need a browser that runs scripts"), ("zh", "能运行脚本的浏览器")]
+)
+def test_where_no_script_runs_the_page_says_so(language, words):
+    made = page_html(figure_html(PLAIN), title="t", language=language)
+    assert words in re.search(r"<noscript>(.*?)</noscript>", made)[1]
+
+
+def test_a_page_is_written_whole(tmp_path):
+    (tmp_path / "index.html").write_text("old")
+    write_page(tmp_path / "index.html", "new")
+    assert [path.read_text() for path in tmp_path.iterdir()] == ["new"]
+
+
+# --- what a browser lets the page do
+
+
+def policy(page):
+    """The page's policy by directive."""
+    (text,) = re.findall(r'<meta http-equiv="Content-Security-Policy" content="([^"]*)">', page)
+    return {name: rest.split() for name, _, rest in (part.strip().partition(" ") for part in text.split(";"))}
+
+
+def named(script):
+    return f"'sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}'"
+
+
+def test_its_own_scripts_may_run_and_no_other(page):
+    """The one that draws, and plotly.js, which that one unpacks; scripts of data never run."""
+    drawing = re.search(r"<script>(.*?)</script>", page, re.S)[1]
+    packed = re.search(r'id="plotly">([^<]*)', page)[1]
+    plotly = gzip.decompress(base64.b64decode(packed)).decode()
+    assert policy(page)["script-src"] == [named(drawing), named(plotly), "'unsafe-eval'"]
+    assert drawing == "".join(map(asset, ("library.js", "static_board.js", "page.js")))
+
+
+def test_it_may_load_nothing(page):
+    rules = policy(page)
+    assert rules["default-src"] == rules["base-uri"] == rules["form-action"] == ["'none'"]
+    assert not re.search(r"https?:|\*", " ".join(word for words in rules.values() for word in words))
+    assert page.index("Content-Security-Policy") < page.index("<title>"), "before anything that it is to bind"
+
+
+def test_a_page_without_scripts_may_run_none_and_another_its_own():
+    assert policy(page_html("", title="t", figures=False))["script-src"] == ["'none'"]
+    assert policy(page_html("", title="t", figures=False, script="1"))["script-src"] == [named("1")]
+
+
+# --- day, night and paper
+
+
+def variables(css):
+    return set(re.findall(r"(--[a-z]+):", css))
+
+
+def test_the_style_names_every_colour_for_day_night_and_paper():
+    css = asset("page.css")
+    day, night, paper = re.findall(r":root \{(.*?)\}", css, re.S)
+    assert variables(day) == variables(night) == variables(paper) == set(re.findall(r"var\((--[a-z]+)\)", css))
+    assert css.index("prefers-color-scheme: dark") < css.index(night) < css.index("@media print") < css.index(paper)
+
+
+def test_figures_have_every_light_colour_of_their_template_changed_at_night():
+    """Lines and text that would vanish on a dark page, or shine."""
+    look = json.dumps(TEMPLATE.to_plotly_json()["layout"])
+    changed = re.findall(r"\['\"?(#?\w+)\"?',", asset("page.js"))
+    own = set(re.findall(r'"(#[0-9A-F]{6}|white)"', look)) | {"#5A5A5A"}
+    assert own - set(changed) == {"#B0B0B0"}, "a grey that is seen on both"
+
+
+def test_controls_are_left_off_paper():
+    paper = asset("page.css").split("@media print")[1]
+    assert re.search(r"\.board \.controls[^{]*\{ display: none", paper)

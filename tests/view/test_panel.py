@@ -11,6 +11,7 @@ import pytest
 import labkit
 from labkit.config import Drafter
 from labkit.errors import ConfigError, StoreError
+from labkit.preflight.plan_check import PlanCheck
 from labkit.records import Flag
 from labkit.view import last_wins
 from labkit.view.frames import HERE
@@ -19,6 +20,7 @@ from labkit.view.last_wins import LastWins
 from labkit.view.measuring import cells_of
 from labkit.view.panel import Panel, panel
 from labkit.view.selection import Selection
+from labkit.view.static_board import BOARD_MIME
 
 RUN = labkit.recorded("drafters")
 
@@ -113,6 +115,11 @@ def test_a_panel_opened_in_chinese_stays_so(lab):
     assert opened._measure._go.description == "在本机测量"
 
 
+def test_a_language_that_labkit_does_not_speak():
+    with pytest.raises(ConfigError, match="no language 'cn'; there are en, zh"):
+        panel(RUN, language="cn")
+
+
 def test_text_from_outside_is_escaped(sweep, store):
     evil = Drafter(method="ngram", name="<img src=x onerror=alert(1)>")
     card = Panel(Lab(store(sweep(drafters=(evil,)), drafters=(evil,))))._board.state["card"]
@@ -186,9 +193,15 @@ def test_an_error_of_any_kind_is_shown(shown, monkeypatch):
     assert "KeyError" in shown._board.state["card"]
 
 
-def test_a_notebook_that_runs_headless_shows_a_sentence(shown, monkeypatch):
+def test_a_notebook_that_runs_headless_shows_the_board_that_needs_no_kernel(shown, monkeypatch):
     monkeypatch.setenv("LABKIT_HEADLESS", "1")
-    assert "open this notebook in JupyterLab" in shown._repr_mimebundle_()["text/plain"]
+    shown._controls["k"].value = 2
+    bundle = shown._repr_mimebundle_()
+    stands = {
+        a["name"]: a["values"][i] for a, i in zip(bundle[BOARD_MIME]["axes"], bundle[BOARD_MIME]["start"], strict=True)
+    }
+    assert (stands["drafter"], stands["k"]) == (shown.selection.drafter, 2)
+    assert "application/vnd.jupyter.widget-view+json" not in bundle
 
 
 # --- temperatures
@@ -236,6 +249,51 @@ def test_single_moves_are_answered_at_once():
 
     asyncio.run(moves())
     assert len(answers) == 3
+
+
+# --- what preflight refuses
+
+
+@pytest.fixture
+def refusing(monkeypatch):
+    """A panel on a recorded run whose draft would be refused."""
+    said = ("tokenizer: 9 ids mean <other> tokens",)
+    monkeypatch.setattr(PlanCheck, "refused", lambda self, spec: said if spec.name == "draft-2l" else ())
+    return Panel(Lab(RUN))
+
+
+def test_an_incompatible_drafter_is_marked_in_the_list_and_its_reason_stands_in_the_card(refusing):
+    labels = {name: label for label, name in refusing._controls["drafter"].options}
+    assert labels["draft-2l"].endswith("incompatible)")
+    assert not [label for name, label in labels.items() if name != "draft-2l" and "incompatible" in label]
+    assert "Incompatible" not in refusing._board.state["card"]
+    refusing._controls["drafter"].value = "draft-2l"
+    assert (
+        "Incompatible, so it is not measured here. tokenizer: 9 ids mean &lt;other&gt;" in refusing._board.state["card"]
+    )
+
+
+def test_an_incompatible_drafter_is_not_measured_here(refusing):
+    refusing._controls["drafter"].value = "draft-2l"
+    refusing._measure.start()
+    assert refusing._measure.job is None
+    assert "preflight refuses this setting" in refusing._measure._said.value
+    assert "--force" in refusing._measure._said.value
+
+
+def test_an_incompatible_drafter_that_was_not_measured_is_named_with_the_reason(sweep, store, monkeypatch):
+    monkeypatch.setattr(PlanCheck, "refused", lambda self, spec: ("tokenizer: 9",) if spec.name == "draft" else ())
+    opened = Panel(Lab(store([m for m in sweep() if m.cell.spec.name != "draft"])))
+    assert any("draft: tokenizer: 9" in getattr(child, "value", "") for child in opened.box.children)
+
+
+def test_models_that_are_not_here_refuse_nothing(monkeypatch):
+    def absent(self, spec):
+        raise ConfigError("'demo' is not there yet")
+
+    monkeypatch.setattr(PlanCheck, "refused", absent)
+    shown = Panel(Lab(RUN))
+    assert not any("incompatible" in label for label, _ in shown._controls["drafter"].options)
 
 
 # --- measuring here

@@ -1,17 +1,20 @@
 """What a notebook shows: readable, escaped, and with a twin for programs."""
 
+import re
 from dataclasses import replace
 from html import escape
 
 import pandas as pd
 import pytest
 
+import labkit
 from labkit.config import Drafter, EngineConfig
 from labkit.errors import MeasurementError
 from labkit.plan import Plan
 from labkit.records import Flag
 from labkit.store import Run
 from labkit.view import present, tables
+from tests.drafters.test_card import CARD
 
 HOSTILE = ["<script>alert(1)</script>", "</script><b>", '<img src=x onerror="alert(1)">', "a & b"]
 NAN = float("nan")
@@ -44,7 +47,7 @@ def test_cells_and_headings_are_escaped(text):
 @pytest.mark.parametrize("column", ["speedup", "flags", "tpot_ms", "temperature"])
 def test_unknown_is_a_dash(column, value):
     table = pd.DataFrame({column: pd.Series([value, "x" if column == "flags" else 1.0])})
-    assert "<td>–</td>" in html(present.show(table))
+    assert re.search(r"<td[^>]*>–</td>", html(present.show(table)))
     assert "nan" not in html(present.show(table)).lower()
 
 
@@ -64,7 +67,7 @@ def test_the_baseline_has_no_method_and_no_acceptance(sweep):
     ],
 )  # fmt: skip
 def test_few_digits(column, value, text):
-    assert f"<td>{text}</td>" in html(present.show(pd.DataFrame({column: [value]})))
+    assert re.findall(r"<td[^>]*>([^<]*)</td>", html(present.show(pd.DataFrame({column: [value]})))) == [text]
 
 
 def test_headings_are_for_people():
@@ -72,6 +75,7 @@ def test_headings_are_for_people():
     shown = html(present.show(table[["tpot_ms", "k"]]))
     assert 0 < shown.index("<th>TPOT (ms)</th>") < shown.index("<th>K</th>")
     assert "<th>T</th>" not in shown
+    assert "<th>depth 1</th>" in html(present.show(pd.DataFrame({"depth_1": [0.5]})))
 
 
 def test_long_reasons_are_shown_whole():
@@ -138,6 +142,14 @@ def test_facts_are_escaped(tmp_path):
     assert "&lt;img src=x onerror=" in shown
 
 
+def test_facts_of_a_drafter_are_its_card():
+    bundle = present.facts(CARD)._repr_mimebundle_()
+    rows = re.findall(r"<tr><th>([^<]*)</th><td>([^<]*)</td></tr>", bundle["text/html"])
+    assert rows == CARD.rows()
+    assert ("licence", "Apache-2.0") in rows
+    assert "offline, code: agreement by depth 0.60/0.50; acceptance length K=1 1.60, K=2 1.90" in bundle["text/plain"]
+
+
 # --- summary and finish
 
 
@@ -199,3 +211,21 @@ def test_finish_refuses_a_run_with_missing_cells(sweep, store):
         present.finish(run)
     assert f"{measured[-1].cell.label}: the engine died" in str(error.value)
     assert "--resume" in str(error.value)
+
+
+def test_the_summary_tells_where_a_run_comes_from_and_how_its_speedup_goes_with_k(sweep, store):
+    run = store(sweep())
+    data = present.summary(run).data
+    assert data["facts"][:3] == [["run", "run-1"], ["plan", f"demo ({run.plan.id})"], ["target", "demo-target"]]
+    assert dict(data["facts"])["engine"] == "simulated 1 on cpu"
+    assert data["curve"] == [[2, pytest.approx(1.2)], [4, pytest.approx(1.4)]]
+    assert data["folder"] == "run-1", "a path of this machine alone is no use to others"
+    assert present.summary(labkit.recorded("drafters")).data["folder"] == "data/recorded/drafters"
+
+
+def test_a_long_text_in_a_table_is_cut_and_offered_whole():
+    shown = present.show(pd.DataFrame({"text": ["x" * 5000, "a\x00b"]}))
+    html = shown._repr_mimebundle_()["text/html"]
+    assert "… (5,000 characters)" in html
+    assert "a␀b" in html
+    assert shown.data["csv"] == f"text\r\n{'x' * 5000}\r\na\x00b\r\n"

@@ -1,20 +1,23 @@
 """From notebook to page: strict parameters, real executions of tiny notebooks, the index."""
 
+import io
 import json
 import os
 import re
+import shlex
+import time
 from html import unescape
 from pathlib import Path
-from urllib.parse import unquote, urlsplit
 
 import nbformat
 import numpy as np
+import psutil
 import pytest
 
 from labkit.errors import ConfigError, LabError, ReportError
-from labkit.view.page import page_html
 from labkit.view.present import DONE_MIME, SUMMARY_MIME
-from labkit.view.report import PLOTLY_MIME, build_index, build_report, typed_parameters
+from labkit.view.report import Limits, build_report, typed_parameters
+from labkit.view.style import PLOTLY_MIME
 
 PARAMETERS = """\
 run: str = "latest"  # a run
@@ -109,6 +112,18 @@ def test_no_values_no_changes(notebook):
     assert typed_parameters(notebook, {}) == {}
 
 
+def test_a_language_that_labkit_does_not_speak_is_refused_before_anything_is_measured(tmp_path):
+    speaks = write(tmp_path / "speaks.ipynb", "1", parameters='lang: str = "en"')
+    assert typed_parameters(speaks, {"lang": "zh"}) == {"lang": "zh"}
+    with pytest.raises(ConfigError, match="no language 'cn'; there are en, zh"):
+        typed_parameters(speaks, {"lang": "cn"})
+
+
+def test_a_parameter_of_that_name_may_mean_something_else(tmp_path):
+    other = write(tmp_path / "other.ipynb", "1", parameters='lang: str = "sql"')
+    assert typed_parameters(other, {"lang": "python"}) == {"lang": "python"}
+
+
 def test_a_notebook_without_parameters_has_none(tmp_path):
     bare = write(tmp_path / "bare.ipynb", "1", parameters=None)
     assert typed_parameters(bare, {}) == {}
@@ -162,7 +177,7 @@ def test_page_notebook_and_index_are_there(built):
 
 
 def test_every_figure_is_embedded_with_its_numbers(page):
-    figures = re.findall(r'<div class="figure"><div></div><script type="application/json">(.*?)</script>', page)
+    figures = re.findall(r'<div class="figure"><div[^>]*></div><script type="application/json">(.*?)</script>', page)
     assert len(figures) == 2
     figure = json.loads(figures[0])
     assert set(figure) == {"data", "layout"}
@@ -212,8 +227,108 @@ def test_the_executed_notebook_is_whole_and_light(built):
 def test_the_index_lists_it(built):
     index = (built.parent / "index.html").read_text(encoding="utf-8")
     assert "<a href='first.html'>Is `it` &lt;fast&gt;?</a>" in index
-    assert "ngram K=4, T = 0, 1 user: 1.20× [1.10, 1.30]" in index
+    assert "<td>1.20× [1.10, 1.30]</td>" in index
     assert "At T = 0 &lt;switch&gt; on" in index
+
+
+def test_where_it_comes_from_and_how_to_make_it_again(built, page):
+    box = re.search(r'<section class="provenance">.*?</section>', page, re.S)[0]
+    rows = dict(re.findall(r"<tr><th>([^<]*)</th><td>(?:<code>)?([^<]*)", box))
+    assert rows["report made"].startswith(re.search(r'"created": "([^"]*)"', page)[1])
+    words = shlex.split(unescape(rows["made with"]))
+    assert words[:2] == ["labkit", "report"]
+    assert words[3:] == ["-p", "blocks=2", "-p", "confidence=0.5"]
+    assert Path(words[2]).name == "lab.ipynb"
+
+
+def test_sections_are_listed(page):
+    """The box of origin is the only section of this notebook."""
+    assert re.findall(r'<li><a href="#(section-\d)">([^<]*)</a>', page) == [("section-1", "Where does this come from?")]
+    assert 'id="section-1"' in page
+
+
+# --- what would be a secret's way out
+
+
+def test_a_planted_secret_reaches_no_file_and_no_log(tmp_path, monkeypatch):
+    """In the environment, printed in one piece and in two; in a command line; in a header."""
+    monkeypatch.setenv("DEMO_API_KEY", "planted-7731")
+    shows = [
+        "import os, sys, time\nprint('key', os.environ['DEMO_API_KEY'])",
+        "sys.stdout.write('plant'); sys.stdout.flush(); time.sleep(0.3); sys.stdout.write('ed-7731\\n')",
+        "['serve', '--api' + '-key', 'second' + '-7732']",  # the source itself must not hold one
+        "print({'Authorization': 'Bea' + 'rer third' + '-7733-third'}, file=sys.stderr)",
+    ]
+    source, said = write(tmp_path / "lab.ipynb", *shows, SHOW_SUMMARY, FINISH), io.StringIO()
+    with pytest.raises(ReportError, match="no page was made") as error:
+        build_report(source, {}, out=tmp_path / "out", name="r", echo=said)
+    for what in ("a Bearer token", "a key in a command line", "the value of DEMO_API_KEY"):
+        assert what in str(error.value)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["r.ipynb"]
+    written = (tmp_path / "out" / "r.ipynb").read_text(encoding="utf-8")
+    outputs = "".join(map(json.dumps, nbformat.reads(written, as_version=4).cells))
+    for text in (said.getvalue(), str(error.value)):
+        assert not re.findall("planted-7731|7732|7733", text)
+    assert "planted-7731" not in outputs
+    shown = json.dumps([c.outputs for c in nbformat.reads(written, as_version=4).cells if c.cell_type == "code"])
+    assert not re.findall("773[123]", shown), shown
+    assert "key [removed: the value of DEMO_API_KEY]" in shown
+
+
+@pytest.mark.parametrize(
+    "cell", ["key = 'planted-7731'", "# Authorization: Bearer abcdefgh12345678", "serve('--api-key=abcdef123')"]
+)
+def test_a_notebook_that_holds_a_secret_is_refused_before_anything_runs(tmp_path, monkeypatch, cell):
+    """papermill copies the source first of all."""
+    monkeypatch.setenv("DEMO_API_KEY", "planted-7731")
+    source = write(tmp_path / "lab.ipynb", "1", cell, SHOW_SUMMARY, FINISH)
+    with pytest.raises(ConfigError, match=r"cell 4 of lab\.ipynb holds (the value of DEMO_API_KEY|a .*);") as error:
+        build_report(source, {}, out=tmp_path / "out")
+    assert not (tmp_path / "out").exists()
+    assert "planted-7731" not in str(error.value)
+
+
+def test_a_secret_in_an_error_is_taken_out(tmp_path, monkeypatch):
+    monkeypatch.setenv("DEMO_API_KEY", "planted-7731")
+    fails = "import os\nraise ValueError('bad key ' + os.environ['DEMO_API_KEY'])"
+    with pytest.raises(ReportError, match=r"ValueError: bad key \[removed: the value of DEMO_API_KEY\]"):
+        build_report(write(tmp_path / "lab.ipynb", fails), {}, out=tmp_path / "out", name="r")
+    assert "planted-7731" not in (tmp_path / "out" / "r.ipynb").read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("values", [{"run": "planted-7731"}, {"run": "x planted-7731"}, {"api_key": "x"}])
+def test_a_secret_is_no_parameter(notebook, monkeypatch, values):
+    """papermill would write it into the notebook twice."""
+    monkeypatch.setenv("DEMO_API_KEY", "planted-7731")
+    with pytest.raises(ConfigError, match="set it in the environment") as error:
+        typed_parameters(notebook, values)
+    assert "planted-7731" not in str(error.value)
+
+
+# --- pages that would not do to share
+
+
+@pytest.mark.parametrize(
+    "html",
+    ["<img src='https://a.example/x.png'>", "<p>A completion: <script>alert(1)</script></p>"],
+    ids=["an image from elsewhere", "unescaped output of a model"],
+)
+def test_a_page_that_reaches_out_is_not_made(tmp_path, html):
+    shows = f"from IPython.display import HTML\nHTML({html!r})"
+    with pytest.raises(ReportError, match=r"the page would load or run .*<(img|script).*labkit\.show") as error:
+        build_report(write(tmp_path / "lab.ipynb", shows, SHOW_SUMMARY, FINISH), {}, out=tmp_path / "out", name="r")
+    assert str(tmp_path / "out" / "r.ipynb") in str(error.value)
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["r.ipynb"]
+
+
+def test_a_page_too_large_to_mail_is_not_made(tmp_path):
+    large = output(PLOTLY_MIME, FIGURE).replace("display(", "data['data'][0]['x'] = list(range(400_000))\ndisplay(")
+    source = write(tmp_path / "lab.ipynb", "1", large, SHOW_SUMMARY, FINISH)
+    with pytest.raises(
+        ReportError, match=r"would be \d\.\d MB, 3 MB is what .* most is shown by code cell 3: 3\.\d MB"
+    ):
+        build_report(source, {}, out=tmp_path / "out", name="r")
+    assert not list((tmp_path / "out").glob("*.html"))
 
 
 # --- reports that are not whole: one execution each
@@ -226,10 +341,19 @@ def test_the_index_lists_it(built):
             ["print('before')", 'raise ValueError("no <engine>")', SHOW_SUMMARY, FINISH],
             ["ValueError: no <engine>", "measured cells are kept"], id="a failing cell",
         ),
+        pytest.param(
+            ["print('before')", SHOW_SUMMARY, FINISH, "1 / 0"],
+            ["cell 6 of lab.ipynb failed: ZeroDivisionError", "measured cells are kept"], id="a failing last cell",
+        ),
+        pytest.param(
+            ["print('before')", "import subprocess, sys\nsubprocess.run([sys.executable, '-c', 'exit(7)'], check=True)",
+             SHOW_SUMMARY, FINISH],
+            ["cell 4 of lab.ipynb failed: CalledProcessError", "exit status 7"], id="a dead child process",
+        ),
         pytest.param(["print('before')", SHOW_SUMMARY], ["not whole", "labkit.finish(run)"], id="no finish"),
         pytest.param(
-            ["print('before')", "import os\nos._exit(1)", SHOW_SUMMARY, FINISH], ["could not be executed"],
-            id="a dead kernel",
+            ["print('before')", "import os\nos._exit(1)", SHOW_SUMMARY, FINISH],
+            ["could not be executed in cell 4: Kernel died"], id="a dead kernel",
         ),
     ],
 )  # fmt: skip
@@ -243,60 +367,30 @@ def test_a_notebook_that_did_not_end_is_no_report(tmp_path, cells, words):
     assert not list((tmp_path / "out").glob("*.html"))
     printed = [o.get("text") for cell in nbformat.read(kept, as_version=4).cells for o in cell.get("outputs", ())]
     assert "before\n" in printed
-    if "measured cells are kept" in words:
+    if words[0].startswith("ValueError"):
         number = int(re.search(r"cell (\d+) of lab\.ipynb failed", str(error.value))[1])
         named = nbformat.read(source, as_version=4).cells[number - 1]
         assert "ValueError" in named.source, "the cell is named by its place, counted from 1"
 
 
-# --- the index
+# --- deadlines
 
 
-def report(folder, name, **summary):
-    """A page as a build leaves it."""
-    known = SUMMARY | {"title": name, "created": "2026-11-01 10:00:00"} | summary
-    (folder / f"{name}.html").write_text(page_html("", title=name, summary=known, figures=False), encoding="utf-8")
-
-
-def links(folder):
-    return re.findall(r"<a href='([^']*)'", build_index(folder).read_text(encoding="utf-8"))
-
-
-def test_an_empty_index(tmp_path):
-    assert links(tmp_path) == []
-    assert "<h1>Reports</h1>" in (tmp_path / "index.html").read_text(encoding="utf-8")
-
-
-def test_newest_first_and_rebuilt(tmp_path):
-    report(tmp_path, "old", created="2026-10-31 23:59:59")
-    report(tmp_path, "new", created="2026-11-02 09:00:00")
-    report(tmp_path, "middle")
-    assert links(tmp_path) == ["new.html", "middle.html", "old.html"]
-    (tmp_path / "middle.html").unlink()
-    report(tmp_path, "newest", created="2026-11-02 09:00:01")
-    assert links(tmp_path) == ["newest.html", "new.html", "old.html"]
-
-
-def test_pages_of_others_are_left_out(tmp_path):
-    report(tmp_path, "mine")
-    (tmp_path / "other.html").write_text("<p>a page</p>")
-    assert links(tmp_path) == ["mine.html"]
-
-
-def test_the_index_escapes(tmp_path):
-    report(tmp_path, "x", title="<script>1</script>", target="<img onerror=1>", verdict=["</td>"], best="<b>")
-    index = build_index(tmp_path).read_text(encoding="utf-8")
-    assert not re.findall(r"<script|<img|<b>", index)
-    assert all(text in index for text in ("&lt;script&gt;1", "&lt;img onerror=1&gt;", "&lt;/td&gt;", "&lt;b&gt;"))
-
-
-def test_without_a_speedup_the_best_is_a_dash(tmp_path):
-    report(tmp_path, "x", speedup=None, best=None, at=None, verdict=["a", "b"])
-    assert "<td>–</td><td>a<br>b</td>" in build_index(tmp_path).read_text(encoding="utf-8")
-
-
-@pytest.mark.parametrize("name", ["plain", "K=4 & T=0", "it's", "50%25", "draft#2", "why?"])
-def test_a_link_leads_to_its_file(tmp_path, name):
-    report(tmp_path, name)
-    (link,) = re.findall(r"<a href='([^']*)'", build_index(tmp_path).read_text(encoding="utf-8"))
-    assert unquote(urlsplit(unescape(link)).path) == f"{name}.html"
+@pytest.mark.parametrize(
+    ("limits", "words"),
+    [
+        ({"cell": 2}, "lab.ipynb could not be executed: cell 4 took longer than 2 s (--cell-limit)"),
+        ({"whole": 8}, "could not be executed: it took longer than 8 s (--limit), and was in cell 4"),
+    ],
+)
+def test_a_deadline_ends_the_kernel_and_keeps_what_there_is(tmp_path, limits, words):
+    pid = tmp_path / "pid"
+    sleeps = f"import os, pathlib, time\npathlib.Path({str(pid)!r}).write_text(str(os.getpid()))\ntime.sleep(60)"
+    source = write(tmp_path / "lab.ipynb", "print('before')", sleeps, SHOW_SUMMARY, FINISH)
+    begun = time.monotonic()
+    with pytest.raises(ReportError, match=re.escape(words)):
+        build_report(source, {}, out=tmp_path / "out", name="part", limits=Limits(**limits))
+    assert time.monotonic() - begun < 40
+    assert not psutil.pid_exists(int(pid.read_text()))
+    assert [path.name for path in (tmp_path / "out").iterdir()] == ["part.ipynb"]
+    assert "before" in (tmp_path / "out" / "part.ipynb").read_text()

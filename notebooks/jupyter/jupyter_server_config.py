@@ -1,4 +1,4 @@
-"""What `make lab` changes about JupyterLab: small messages are sent at once, and nobody is asked about news.
+"""What `make lab` changes about Jupyter's server: small messages are sent at once.
 
 Without TCP_NODELAY every move of a slider waits some 40 ms for the network stack to fill a packet
 (benchmarks/slider_latency.py measures it). Tornado offers the switch; Jupyter's server does not use it.
@@ -20,5 +20,3 @@ def at_once(opened):
 
 
 KernelWebsocketHandler.open = at_once(KernelWebsocketHandler.open)
-
-get_config().LabApp.news_url = None  # noqa: F821 (Jupyter defines it here); no pop-up over the notebook

@@ -1,0 +1,15 @@
+"""What labkit says, in Chinese: by English original. Braces name what changes (see :mod:`labkit.view.phrases`)."""
+
+from __future__ import annotations
+
+from labkit.records import FLAGS
+from labkit.view.zh.labels import LABELS
+from labkit.view.zh.prose import PROSE
+from labkit.view.zh.reasons import REASONS
+from labkit.view.zh.sentences import SENTENCES
+
+__all__ = ["PHRASES"]
+
+_FLAGS = {f"{name}: {meaning}": f"{name}：{REASONS[meaning]}" for name, meaning in FLAGS.items()}
+
+PHRASES = {**LABELS, **SENTENCES, **REASONS, **PROSE, **_FLAGS}

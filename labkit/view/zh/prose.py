@@ -1,0 +1,98 @@
+"""The prose of the notebooks that offer a language, by paragraph."""
+
+from __future__ import annotations
+
+__all__ = ["PROSE"]
+
+PROSE = {
+    # 01_tuning_lab
+    "Which drafter, which K?": "用哪个草稿模型，K 取多少？",
+    "Move K, temperature, drafter or load: acceptance and speedup redraw at once, from what was measured, replayed or "
+    "predicted. What is shown says which of the three it is.":
+        "移动 K、温度、草稿模型或负载：接受率与加速比随即重画，数据来自实测、重放或预测。图中会标明是三者中的哪一种。",
+    "What would be switched on here?": "这里会启用什么？",
+    "The recommended one at the lowest temperature and load. A dot was measured, a solid line is replayed, a dashed "
+    "line "
+    "in its band predicted.":
+        "最低温度与最低负载下推荐的设置。圆点为实测，实线为重放，带状区间内的虚线为预测。",
+    "What if it were set otherwise?": "如果换一种设置呢？",
+    "The arrow keys move a slider that has the focus. *Measure here* runs the setting and its baseline on an engine of "
+    "this machine, or on two that run already.":
+        "方向键可移动获得焦点的滑块。*在本机测量* 会在本机的引擎上，或在已经运行的两个引擎上，测量该设置及其基线。",
+    "Trust an interval that lies on one side of 1×; measure a predicted setting before you switch it on.":
+        "相信完全落在 1× 一侧的区间；预测的设置在启用之前请先测量。",
+    "What does this rest on?": "这些结论的依据是什么？",
+    # 02_sweep_report
+    "Does speculation pay here, and where?": "推测解码在这里划算吗，在哪些情况下？",
+    "This notebook measures a plan on a real engine, or shows a run that was measured before. It decides which "
+    "drafter, "
+    "at which K, is worth switching on for this target and these prompts, or that none is.":
+        "本笔记本在真实引擎上测量一个计划，或展示以前测过的一次运行。它判断对这个目标模型和这些提示，"
+        "值得启用哪个草稿模型、"
+        "K 取多少，或者都不值得。",
+    "What should be switched on?": "应当启用什么？",
+    "Which drafter is faster, and at which K?": "哪个草稿模型更快，K 取多少？",
+    "Speedup is the time per output token without speculation over the time with it, on the same prompts in the same "
+    "session. A dot is what was measured, its bar the interval; in the shaded part speculation costs time.":
+        "加速比是在同一会话、相同提示上，不用推测解码与使用推测解码时每个输出词元所用时间之比。圆点为实测值，"
+        "竖线为区间；"
+        "在阴影部分，推测解码反而更慢。",
+    "Trust a dot whose whole bar lies on one side of 1×. Outputs that loop are left out of the headline and counted "
+    "beside it.":
+        "相信整条竖线都在 1× 一侧的圆点。循环的输出不计入主要数值，并在旁边单独计数。",
+    "How far down the proposal is the draft accepted?": "草稿能被接受到第几个位置？",
+    "The joint rate counts steps that accept at least so many drafts; the conditional rate asks only the steps that "
+    "got "
+    "that far. When the conditional rate holds, a larger K still earns; when it falls, the tail of the proposal is "
+    "verified for nothing.":
+        "联合接受率统计至少接受这么多草稿词元的步；条件接受率只看到达该位置的步。条件接受率保持不变时，更大的 K "
+        "仍有收益；"
+        "它下降时，草稿的尾部就白白验证了。",
+    "The acceptance rate falls as K grows and ranks nothing; compare the acceptance length and the tokens per step.":
+        "接受率随 K 增大而下降，不能用来排名；请比较接受长度和每步词元数。",
+    "For which kind of prompt does it pay?": "对哪类提示划算？",
+    "The same speedups, by category of prompt. Copy-heavy tasks suit a drafter that looks text up; free prose suits "
+    "none "
+    "of them as well.":
+        "同样的加速比，按提示类别分列。大量照抄的任务适合查找文本的草稿方法；自由写作对哪一种都没有这么合适。",
+    "A category with few prompts has wide bars, and below five prompts none: measure more of the kind that matters to "
+    "you.":
+        "提示少的类别区间很宽，少于五个提示则没有区间：请多测您关心的那一类。",
+    "Where does the time go, step by step?": "时间逐步花在哪里？",
+    "One block is one step of the target for one request; its number is how many tokens the step yields on average.":
+        "一格是目标模型为一个请求所做的一步；其中的数字是该步平均产出的词元数。",
+    "A drafter pays when its steps yield more tokens than they take longer.":
+        "当每步多产出的词元超过多花的时间时，草稿模型才划算。",
+    "In a report the controls below work without a kernel, and the address in the browser carries what they are set "
+    "to. A solid line is replayed, a dashed line in its band predicted, a dotted one interpolated; measure a predicted "
+    "setting before you switch it on.":
+        "在报告中，下面的控件无需内核即可使用，浏览器地址带有当前的设置。实线为重放，带状区间内的虚线为预测，点线为插值；"
+        "预测的设置在启用之前请先测量。",
+    "What was measured, and what is wrong with it?": "测量了什么，又有什么问题？",
+    # 07_train_drafter
+    "How does a drafter learn, and when does it begin to pay?": "草稿模型是怎样学会的，何时开始划算？",
+    "This notebook trains a small drafter on text that the target writes itself, and serves it when it is done. "
+    "It decides whether training a drafter of your own is worth an afternoon; a few minutes here show the beginning of "
+    "the curve.":
+        "本笔记本用目标模型自己写的文本训练一个小的草稿模型，训练完成后即用它提供服务。它判断是否值得花一个下午训练"
+        "自己的草稿模型；这里的几分钟只展示曲线的开头。",
+    "Does the loss fall, and does acceptance on unseen prompts rise?": "损失是否下降，未见过的提示上的接受率是否上升？",
+    "The target answers the training prompts; its hidden states and its next-token distribution are what the drafter "
+    "imitates. Held-out prompts share no template with the training prompts. The curve is redrawn while it trains.":
+        "目标模型回答训练提示；草稿模型模仿的是它的隐藏状态和下一词元分布。留出提示与训练提示没有共同的模板。"
+        "曲线在训练过程中不断重画。",
+    "When the loss still falls and the held-out agreement no longer rises, more text is what is missing, not more "
+    "passes.":
+        "如果损失仍在下降而留出提示上的一致率不再上升，缺的是更多文本，而不是更多遍数。",
+    "What does the card say?": "卡片上写了什么？",
+    "Offline agreement replays into the acceptance length that serving gives at T = 0 on the same text: it is exact, "
+    "not an estimate.":
+        "离线一致率经重放即得到在相同文本上以 T = 0 提供服务时的接受长度：这是精确值，不是估计。",
+    "Does it make the target faster?": "它让目标模型更快了吗？",
+    "The drafter is served by vLLM beside a baseline, on prompts that it has not seen. In the shaded part speculation "
+    "costs time.":
+        "草稿模型由 vLLM 提供服务，与基线并列，使用它没有见过的提示。在阴影部分，推测解码反而更慢。",
+    "A drafter that was trained for minutes rarely pays; compare it with the ones that come with labkit "
+    "(`labkit drafters cards`).":
+        "只训练几分钟的草稿模型很少划算；请与 labkit 自带的草稿模型比较（`labkit drafters cards`）。",
+}  # fmt: skip

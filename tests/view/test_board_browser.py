@@ -1,0 +1,191 @@
+"""The board of a report in Chromium, with no network and no kernel: controls moved, data read back and compared with
+the tables; the address; other colours; paper."""
+
+import random
+
+import pytest
+
+from labkit.view.board_charts import charts
+from labkit.view.lab import Lab
+from labkit.view.page_checks import BUDGET
+from labkit.view.selection import Selection
+from labkit.view.static_board import board_axes
+from tests.jupyter import ARTEFACTS
+from tests.view.test_report_browser import Opened, built, offline, shift  # noqa: F401, a fixture
+from tests.view.test_static_board import LOADS, same
+
+pytestmark = pytest.mark.browser
+
+CELLS = """\
+import labkit
+run = labkit.open_run({folder!r})
+---
+labkit.summary(run)
+---
+labkit.figures.board(run)
+---
+labkit.finish(run)
+"""
+#: What the board shows: marks of every chart, and the card.
+SHOWN = """() => ({
+  charts: [...document.querySelectorAll('.board .charts > div')].map(chart => ({
+    title: chart.layout.title.text,
+    traces: chart.data.map(trace => ({name: trace.name ?? null, x: Array.from(trace.x), y: Array.from(trace.y)})),
+  })),
+  card: document.querySelector('.board .card').textContent,
+  hash: location.hash.slice(1),
+})"""
+#: Moves control ``i`` to ``value`` as a person does, and resolves when it is drawn.
+MOVE = """([i, value]) => new Promise(done => {
+  const board = document.querySelector('.board');
+  const control = board.querySelectorAll('.controls select, .controls input')[i];
+  new MutationObserver((_, watch) => { watch.disconnect(); done(); })
+    .observe(board, {attributes: true, attributeFilter: ['data-drawn']});
+  control.value = value;
+  control.dispatchEvent(new Event('input', {bubbles: true}));
+})"""
+
+
+@pytest.fixture(scope="module")
+def run(sweep, store):
+    return store(sweep(jitter=0.2, **LOADS), **LOADS)
+
+
+@pytest.fixture(scope="module")
+def lab(run):
+    return Lab(run)
+
+
+@pytest.fixture(scope="module")
+def axes(lab):
+    return board_axes(lab, lab.default(), "en", largest=3000)[0]
+
+
+@pytest.fixture(scope="module")
+def report(run, tmp_path_factory):
+    return built(tmp_path_factory.mktemp("board"), CELLS.format(folder=str(run.folder)), "# And otherwise?")
+
+
+@pytest.fixture(scope="module")
+def opened(offline, report):  # noqa: F811
+    return Opened(offline.new_page(), report)
+
+
+def wanted(lab, values):
+    answer = lab.answer(Selection(**values, interpolate=True))
+    return answer, [
+        {
+            "title": chart["layout"]["title"]["text"],
+            "traces": [{"name": t.get("name"), "x": list(t["x"]), "y": list(t["y"])} for t in chart["data"]],
+        }
+        for chart in charts(answer, largest_k=lab.options.largest_k)
+    ]
+
+
+def test_every_control_moves_and_what_is_drawn_is_what_the_tables_say(opened, lab, axes):
+    page, draw, at = opened.page, random.Random(11), {}
+    for axis in axes:
+        at[axis.name] = getattr(lab.default(), axis.name)
+    for _ in range(60):
+        i = draw.randrange(len(axes))
+        place = draw.randrange(len(axes[i].values))
+        if axes[i].values[place] == at[axes[i].name]:
+            continue  # no event of a control that stays
+        at[axes[i].name] = axes[i].values[place]
+        page.evaluate(MOVE, [i, str(place)])
+        found = page.evaluate(SHOWN)
+        answer, drawn = wanted(lab, at)
+        assert same(found["charts"], drawn), at
+        if answer.chosen:
+            assert f"{answer.chosen['speedup']:.2f}×" in found["card"]
+    assert opened.complaints == []
+    assert opened.outside == []
+
+
+def test_the_keyboard_moves_a_slider(opened, lab, axes):
+    page = opened.page
+    slider = page.locator(".board input[type=range]").first
+    slider.focus()
+    before = int(slider.input_value())
+    slider.press("ArrowLeft" if before else "ArrowRight")
+    page.wait_for_timeout(300)
+    now = int(slider.input_value())
+    assert abs(now - before) == 1
+    assert page.locator(".board output").first.text_content() == axes[1].texts[now]
+    assert f"k={axes[1].values[now]}" in page.evaluate(SHOWN)["hash"]
+
+
+def test_the_address_carries_the_selection(offline, report, lab):  # noqa: F811
+    page = offline.new_page()
+    try:
+        link = "drafter=draft&k=2&temperature=0.3&concurrency=4&category=sql"
+        page.goto(f"{report.as_uri()}#{link}")
+        page.wait_for_selector("body[data-ready=yes]", timeout=20_000)
+        values = {"drafter": "draft", "k": 2, "temperature": 0.3, "concurrency": 4, "category": "sql"}
+        assert same(page.evaluate(SHOWN)["charts"], wanted(lab, values)[1])
+        page.evaluate(MOVE, [1, "3"])
+        assert page.evaluate(SHOWN)["hash"] == link.replace("k=2", "k=4")
+        page.goto(f"{report.as_uri()}#{link.replace('draft&', 'ngram&')}")  # only the fragment: no reload
+        page.wait_for_function("document.querySelector('.board .card h3').textContent.startsWith('ngram K=2')")
+        page.goto(f"{report.as_uri()}#drafter=nobody&k=99&x=1")
+        assert page.evaluate(SHOWN)["card"].startswith("ngram K=2"), "what is not there is left alone"
+    finally:
+        page.close()
+
+
+def test_a_burst_is_drawn_once_with_the_last_value(opened):
+    drawn = opened.page.evaluate("""async () => {
+      const board = document.querySelector('.board'), control = board.querySelector('input');
+      const before = Number(board.dataset.drawn);
+      for (const value of [0, 1, 2, 3, 4, 5, 6, 7, 2]) {
+        control.value = value;
+        control.dispatchEvent(new Event('input', {bubbles: true}));
+      }
+      await new Promise(done => setTimeout(done, 500));
+      return [Number(board.dataset.drawn) - before, board.querySelector('output').value];
+    }""")
+    assert drawn == [1, "3"]
+
+
+def test_it_is_small(report):
+    """How quick it is, benchmarks/report_page.py measures."""
+    assert report.stat().st_size <= BUDGET
+
+
+def test_an_address_that_names_no_setting_draws_nothing_anew(opened):
+    """A link of the contents changes the address, too."""
+    touched, asked = opened.page.evaluate("""async () => {
+      const board = document.querySelector('.board'), before = board.dataset.drawn, touched = [];
+      const watch = new MutationObserver(changes => touched.push(...changes));
+      watch.observe(board.querySelector('.charts'), {subtree: true, childList: true, attributes: true});
+      location.hash = 'section-1';
+      await new Promise(done => setTimeout(done, 300));
+      watch.disconnect();
+      return [touched.length, board.dataset.drawn !== before];
+    }""")
+    assert (touched, asked) == (0, True)
+
+
+def test_nothing_moves_when_it_is_drawn(offline, report):  # noqa: F811
+    assert shift(offline, report) <= 40, "a card may have a line more or less"
+
+
+def test_night_and_paper(offline, report):  # noqa: F811
+    page = offline.new_page()
+    paper = "() => getComputedStyle(document.querySelector('.board .charts .main-svg')).backgroundColor"
+    try:
+        page.emulate_media(color_scheme="dark")
+        page.goto(report.as_uri())
+        page.wait_for_selector("body[data-ready=yes]", timeout=20_000)
+        assert page.evaluate(paper) == "rgb(22, 24, 28)"
+        assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 28)"
+        ARTEFACTS.mkdir(exist_ok=True)
+        page.screenshot(path=ARTEFACTS / "board-night.png", full_page=True)
+        page.emulate_media(color_scheme="light")
+        page.wait_for_function(f"({paper})() === 'rgb(255, 255, 255)'")
+        page.pdf(path=ARTEFACTS / "board.pdf")
+        assert page.locator(".board .charts > .js-plotly-plot").count() == 5
+        page.emulate_media(media="print")
+        assert not page.locator(".board .controls").is_visible()
+    finally:
+        page.close()

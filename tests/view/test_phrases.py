@@ -1,0 +1,353 @@
+"""Another language: the engine, and that nothing labkit writes into a report is left in English."""
+
+import json
+import re
+from dataclasses import replace
+from html.parser import HTMLParser
+from pathlib import Path
+
+import nbformat
+import pandas as pd
+import pytest
+
+import labkit
+from labkit.analysis.bootstrap import Interval
+from labkit.analysis.recommend import BARRED, Candidate, recommend
+from labkit.errors import ConfigError
+from labkit.records import FLAGS
+from labkit.view import findings, tables
+from labkit.view.board_state import board_state
+from labkit.view.lab import Lab
+from labkit.view.learning import learning_curve, learning_table
+from labkit.view.packed import unpack
+from labkit.view.phrases import Phrases, phrases
+from labkit.view.present import facts, show, summary
+from labkit.view.report import build_report
+from labkit.view.selection import Selection
+from labkit.view.zh import PHRASES
+from tests.drafters.test_card import CARD
+from tests.view.test_static_board import LOADS
+
+NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
+ZH = phrases("zh")
+#: Names, units and commands: the same in any language.
+NAMES = {
+    "TPOT", "TTFT", "tok", "ms", "CSV", "labkit", "papermill", "nbconvert", "plotly", "Python", "vllm", "cpu", "demo",
+    "top_k", "tokens", "num_speculative_tokens", "draft", "draft_model", "eagle", "eagle3", "ngram", "all", "code",
+    "creative", "editing", "report", "text_to_sql", "sql", "en", "zh", "vLLM", "cards", "models", "drafters", *FLAGS,
+}  # fmt: skip
+
+
+def english(text):
+    """Words that should not stand in a Chinese text: not names, no part of a number or an identifier."""
+    return [word for word in re.findall(r"[A-Za-z][A-Za-z_]+", text) if word not in NAMES]
+
+
+# --- the engine
+
+
+@pytest.fixture
+def table():
+    return Phrases({
+        "yes": "ja", "{a} is {b}": "{b} ist {a}", "{a} is very {b}": "sehr {b}: {a}", "{n:n} apples": "{n} Äpfel",
+        "{w:w} now": "jetzt {w}", "{x:s}: {y:s}": "{y}: {x}", "at %{{x:.1f}}": "bei %{{x:.1f}}", "A <b>": "A {{b}}",
+    })  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("yes", "ja"), ("  yes\n", "  ja\n"), ("x is yes", "ja ist x"), ("x is very y", "sehr y: x"), ("no", "no"),
+        ("3.5 apples", "3.5 Äpfel"), ("five apples", "five apples"), ("quite soon now", "jetzt quite soon"),
+        ("x, y now", "x, y now"), ("at %{x:.1f}", "bei %{x:.1f}"), ("", ""), (" ", " "), ("{x} is yes", "ja ist {x}"),
+        ("a: b", "b: a"), ("a: b c", "a: b c"), ("two  spaces", "two  spaces"), ("x\nis y", "y ist x"),
+    ],
+)  # fmt: skip
+def test_what_is_said(table, text, said):
+    assert table.say(text) == said
+
+
+def test_html_keeps_its_elements_and_what_is_not_prose(table):
+    html = "<p>yes</p><code>yes</code><br><ul><li>x is &lt;y&gt;</li></ul><script>yes</script><pre>yes</pre>"
+    assert table.html(html) == (
+        "<p>ja</p><code>yes</code><br><ul><li>&lt;y&gt; ist x</li></ul><script>yes</script><pre>yes</pre>"
+    )
+
+
+def test_of_a_table_of_data_headings_and_words_of_labkit_are_said():
+    """The cells of others, a completion of a model for one, stay as they are, whatever they say."""
+    table = Phrases({"yes": "ja", "{a}; {b}": "{a} und {b}"})
+    data = "<table class='labkit'><tr><th>yes</th></tr><tr><td>yes; no</td><td class='said'>yes; no</td></tr></table>"
+    assert table.html(data) == (
+        "<table class='labkit'><tr><th>ja</th></tr><tr><td>yes; no</td><td class='said'>ja und no</td></tr></table>"
+    )
+    assert table.html("<table class='labkit facts'><tr><td>yes</td></tr></table>").count("ja") == 1
+
+
+def test_a_table_that_is_shown_marks_the_words_of_labkit():
+    completion = "not decided; at all"
+    shown = show(pd.DataFrame({"completion": [completion], "flags": ["partial: 1 of 8 requests failed; first: 500"]}))
+    html = ZH.html(shown._repr_mimebundle_()["text/html"])
+    assert f"<td>{completion}</td>" in html
+    assert "<td class='said'>partial：8 个请求中有 1 个失败；第一个：500</td>" in html
+
+
+@pytest.mark.parametrize("text", ['<p title="a > b">x</p>', "<p>&nbsp;a &#8805; b</p>", "<p>x</p >"])
+def test_what_no_phrase_knows_stays_to_the_letter(table, text):
+    assert table.html(text) == text
+
+
+def test_a_figure_keeps_its_numbers_and_colours(table):
+    figure = {
+        "data": [{"name": "yes", "y": [1, None], "type": "yes", "marker": {"color": "yes"}}],
+        "layout": {"title": {"text": "x is y<br><span style='yes'>yes</span>"}, "template": {"name": "yes"}},
+    }
+    assert table.figure(figure) == {
+        "data": [{"name": "ja", "y": [1, None], "type": "yes", "marker": {"color": "yes"}}],
+        "layout": {"title": {"text": "y ist x<br><span style='yes'>ja</span>"}, "template": {"name": "yes"}},
+    }
+
+
+def test_prose_is_said_by_paragraph(table):
+    assert table.markdown("# yes\n\nx\nis y\n\nno *yes*") == "# ja\n\ny ist x\n\nno *yes*"
+
+
+def test_english_is_left_alone():
+    assert phrases("en").html("<p>Nothing was measured.</p>") == "<p>Nothing was measured.</p>"
+
+
+def test_a_language_that_labkit_does_not_speak():
+    with pytest.raises(ConfigError, match="no language 'cn'; there are en, zh"):
+        phrases("cn")
+
+
+@pytest.mark.parametrize("key", PHRASES)
+def test_a_translation_uses_what_its_original_names(key):
+    names = {name.split(":")[0] for name in re.findall(r"(?<!\{)\{(\w[^{}]*)\}", key)}
+    assert set(re.findall(r"(?<!\{)\{(\w+)\}", PHRASES[key])) <= names
+    assert not english(re.sub(r"\{[^{}]*\}", "", PHRASES[key]).replace("num_speculative_tokens", ""))
+
+
+# --- everything that labkit may say
+
+
+def speeds(**changes):
+    row = {"drafter": "ngram", "method": "ngram", "k": 4, "temperature": 0.0, "concurrency": 1, "speedup": 1.2,
+           "low": 1.1, "high": 1.3, "launches": "this launch only", "cautions": "", "prompts": 6, "blocks": 1,
+           "left_out": 0, "kind": "measured", "category": "code", "position": 1, "joint": 0.5, "conditional": 0.5,
+           "step_ms": 40.0, "tokens_per_step": 1.4, "tpot_ms": 30.0}  # fmt: skip
+    return pd.DataFrame([row | changes])
+
+
+NAN = float("nan")
+TABLES = {
+    "faster": {}, "resampled": {"launches": "resampled", "concurrency": 4}, "cautions": {"cautions": "not_warm"},
+    "above": {"cautions": "above its 1.40 tokens per step"},
+    "both": {"cautions": "not_warm, above its 1.40 tokens per step", "launches": "resampled"},
+    "slower": {"low": 0.7, "speedup": 0.8, "high": 0.9}, "open": {"low": 0.9}, "no bounds": {"low": NAN, "high": NAN},
+    "no figure": {"speedup": NAN, "low": NAN, "high": NAN}, "loops": {"left_out": 3, "prompts": 4},
+    "predicted": {"kind": "predicted", "k": 7}, "predicted, open": {"kind": "predicted", "low": 0.9},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("changes", TABLES.values(), ids=TABLES)
+def test_every_title_and_verdict(changes):
+    table = speeds(**changes)
+    steps = pd.concat([table, speeds(k=0, drafter="baseline")])
+    said = [
+        *findings.verdict(table), findings.speedup_title(table), findings.category_title(table),
+        findings.every_k_title(table, (4, 6)), findings.acceptance_title(table), findings.timeline_title(steps),
+        findings.timeline_title(table), findings.sample_note(table, "shipped prompts"),
+        findings.sample_note(table.drop(columns="blocks"), "x.jsonl"), findings.speedup_title(table.iloc[:0]),
+        findings.acceptance_title(table.iloc[:0]),
+    ]  # fmt: skip
+    assert [(text, ZH.say(text)) for text in said if english(ZH.say(text).replace("x.jsonl", ""))] == []
+
+
+def candidate(low=1.1, mid=1.2, high=1.3, **changes):
+    known = {"drafter": "ngram", "k": 4, "temperature": 0.0, "concurrency": 1}
+    return Candidate(speedup=Interval(low=low, mid=mid, high=high), **known | changes)
+
+
+CHOICES = {
+    "one": [candidate()], "none": [], "tie": [candidate(), candidate(1.105, k=2)], "slower": [candidate(0.7, 0.8, 0.9)],
+    "open": [candidate(0.9)], "no gain": [candidate(0.8, 0.95, 1.1)], "between": [candidate(k=k) for k in (2, 4, 6)],
+    "predicted": [candidate(measured=False)], "no error": [candidate(measured=False, whole_interval=False)],
+    "no error beside another": [candidate(), candidate(k=6, measured=False, whole_interval=False)],
+    "suspicious": [candidate(mean_acceptance_length=4.99)], "no interval": [candidate(NAN, 1.2, NAN)],
+    "flags": [candidate(flags=("degenerate", "not_warm"))],
+    "prompts": [candidate(prompts=24)],
+    "approximate": [candidate(measured=False, approximate=True, prompts=24, one_launch=True)],
+    "off, predicted": [candidate(0.7, 0.8, 0.9, measured=False)],
+    "off, no error": [candidate(0.7, 0.8, 0.9, measured=False, whole_interval=False)],
+    **{flag: [candidate(flags=(flag,))] for flag in BARRED},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("candidates", CHOICES.values(), ids=CHOICES)
+def test_every_reason_of_a_recommendation(candidates):
+    made = recommend(candidates)
+    said = [*made.why, made.verdict, f"why: off ({made.verdict})", f"why: ngram K=4 ({made.verdict})"]
+    assert [(text, ZH.say(text)) for text in said if english(ZH.say(text))] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        *FLAGS.values(), *(f"{meaning} (3 cells)" for meaning in FLAGS.values()),
+        "reset: counters of engine 0, 1 went backwards; discard this cell", "absent: the metrics page has no drafts",
+        "degenerate: 10 of 40 outputs repeat themselves; headline figures leave them out; not_warm: after 6 rounds two "
+        "medians in a row still differed",
+        "enabled_idle: speculation is on and no token was generated", "idle_engine: engine 1 of 2 did nothing",
+        "enabled_no_drafts: 70 tokens were generated and none was drafted", "invariant: a count is negative",
+        "not_enabled: the server has no speculative counters: it does not speculate",
+        "invariant: accepted per position sums to 4, accepted tokens are 5", "invariant: accepted 5 > drafted 4",
+        "invariant: accepted per position increases: [1, 2]", "invariant: drafted 9 > K·steps = 8",
+        "not_quiescent: 2 running and 0 waiting requests at the snapshot",
+        "contaminated: the server generated 90 tokens, this client received 70",
+        "partial: 1 of 8 requests failed; first: 500", "client_bound: 12000 chunks/s; this client keeps up with 10000",
+        "not_quiescent: 3 requests of others ran at the start", "machine_busy: others kept 0.70 of 2 cores busy",
+        "method_mismatch: asked for eagle3, the engine runs draft_model", "synthetic: prompts are random tokens",
+        "Only the baseline was measured: nothing to compare with.", "Nothing was measured.",
+        "The baseline was not measured: no speedup can be told.", "All 10 cells of the plan were measured.",
+        "vllm 0.32.0 on cpu", "40 requests a cell, hash 2520e", "1 block(s), seed 0, warmed up once per engine",
+        "6 measured, 0 missing", "sampling parameters reach the rejection sampler; top_k on a step without drafts",
+        "95% intervals", "90% intervals; prompts in zh only", "why: nothing was measured at this load",
+        "Left out to keep this page small: kinds of prompt other than 'all'.",
+        "Left out to keep this page small: temperatures between the measured ones.",
+        "Left out to keep this page small: some values of K.",
+        "contaminated: the server generated more tokens than this client received; partial: some requests failed",
+        "No prompt is of workload code in language zh; choose another.", "draft cannot be chosen: not measured yet",
+        "The baseline was not measured at T = 0.8, concurrency 1, and every speedup starts from it; measure it.",
+        "no error estimate: the interval holds the sampling error only; measure ngram K=3 at a running batch of 1",
+        "the error estimate rests on a single cell", "cancelled; nothing was kept",
+        "an earlier measurement is being cancelled; press again in a moment",
+        "demo names stand for folders: labkit models demo makes and names them",
+        "eagle3 for demo, held-out prompts", "draft_model for demo, held-out prompts", "Nothing learnt yet",
+        "After the first look a step would yield 1.21 tokens", "draft token 2", "depth 3", "training loss", "loss",
+        "From 1.21 to 1.66 tokens per step on held-out prompts", "held-out prompts", "answer tokens seen",
+        "cross entropy (nats)", "right, given those before", "tokens seen", "acceptance length",
+        "Figures and controls of this page need a browser that runs scripts.",
+        "Reports", "labkit reports", "question", "best drafter", "over K", "verdict", "all targets",
+    ],
+)  # fmt: skip
+def test_everything_else(text):
+    left = english(re.sub(r"\b(drafts|2520e)\b", "", ZH.say(text)))
+    assert (ZH.say(text), left) == (ZH.say(text), [])
+
+
+@pytest.fixture(scope="module")
+def lab(sweep, store):
+    return Lab(store(sweep(jitter=0.2, **LOADS), **LOADS))
+
+
+@pytest.mark.parametrize("temperature", [0.0, 0.3, 0.8, 3.0])
+@pytest.mark.parametrize("k", [1, 4, 8])
+def test_every_card(lab, temperature, k):
+    for drafter in lab.options.methods:
+        for category in lab.options.categories:
+            at = Selection(drafter=drafter, k=k, temperature=temperature, concurrency=4, category=category)
+            shown = board_state(lab, Selection(**at.__dict__ | {"interpolate": True}), "zh")
+            assert english(" ".join(texts(shown["card"]))) == []
+            assert english(" ".join(figure_texts(shown["charts"]))) == []
+
+
+def test_every_word_of_a_card():
+    """Of a drafter that was trained and served, and of one of which little is known."""
+    nothing = {"tokens": 0, "joint": [], "conditional": [], "mean_acceptance_length": {}}
+    other = CARD.served[0] | {"drafter": "eagle3-2"}
+    for card in (CARD, replace(CARD, training={}, offline={"code": nothing}, served=[other])):
+        shown = ZH.html(facts(card)._repr_mimebundle_()["text/html"])
+        assert english(" ".join(texts(shown)).replace("Apache", "")) == []
+
+
+@pytest.mark.parametrize("looks", [0, 1, 3])
+def test_every_word_of_a_learning_curve(looks):
+    found = {"tokens": 9, "conditional": [0.5, 0.4], "mean_acceptance_length": {"1": 1.5, "2": 1.7}}
+    table = learning_table([{"tokens_seen": 100, "mean_loss": 2.0, "held_out": found}] * looks)
+    figure = ZH.figure(json.loads(learning_curve(table, "eagle3 for demo, held-out prompts").to_json()))
+    assert english(" ".join(figure_texts(figure))) == []
+    assert english(" ".join(texts(ZH.html(show(table)._repr_mimebundle_()["text/html"])))) == []
+
+
+# --- whole reports
+
+
+class _Texts(HTMLParser):
+    def __init__(self):
+        super().__init__()
+        self.found, self._open = [], []
+
+    def handle_starttag(self, tag, attrs):
+        self._open.append(tag)
+
+    def handle_endtag(self, tag):
+        while self._open and self._open.pop() != tag:
+            pass
+
+    def handle_data(self, data):
+        if not {"script", "style", "code", "pre"} & set(self._open):
+            self.found.append(data)
+
+
+def texts(html):
+    reader = _Texts()
+    reader.feed(html)
+    return [text for text in map(str.strip, reader.found) if text]
+
+
+def figure_texts(node, name=""):
+    """Strings of figures that are shown."""
+    if isinstance(node, dict):
+        return [t for key, value in node.items() if key != "template" for t in figure_texts(value, key)]
+    if isinstance(node, list):
+        return [text for value in node for text in figure_texts(value, name)]
+    shown = isinstance(node, str) and name in ("text", "name", "hovertemplate", "ticktext", "x", "y")
+    return [re.sub(r"<[^>]*>|%\{[^}]*\}", " ", node)] if shown else []
+
+
+@pytest.fixture(scope="module", params=["01_tuning_lab", "02_sweep_report"])
+def page(request, tmp_path_factory):
+    values = {"run": "data/recorded/drafters", "lang": "zh"}
+    made = build_report(NOTEBOOKS / f"{request.param}.ipynb", values, out=tmp_path_factory.mktemp("zh"))
+    return made.read_text(encoding="utf-8")
+
+
+def test_a_report_in_chinese_holds_no_english(page):
+    assert page.startswith('<!doctype html><html lang="zh">')
+    body = page[page.index("<body>") :]
+    recorded = labkit.recorded("drafters")
+    own = {recorded.id, recorded.plan.name, recorded.plan.id, recorded.workload_hash}
+    shown = [text for text in texts(body) if text not in own]
+    shown = [re.sub("|".join(map(re.escape, own)), "", text) for text in shown]
+    assert [text for text in shown if english(re.sub(r"\b[0-9a-f]{8,}\b", "", text))] == []
+
+
+def test_its_figures_and_its_board_hold_no_english(page):
+    figures = re.findall(r'<div class="figure"><div[^>]*></div><script type="application/json">(.*?)</script>', page)
+    assert figures
+    found = [text for figure in figures for text in figure_texts(json.loads(figure))]
+    packed = re.findall(r'"packed": "([^"]*)"', page)
+    assert len(packed) == 1
+    trees, roots = unpack(packed[0])
+    for charts, card in roots:
+        found += [text for chart in charts for text in figure_texts(trees[chart])]
+        found += texts("".join(trees[part] for part in card))
+    assert sorted({text for text in found if english(text)}) == []
+
+
+def test_a_notebook_that_offers_a_language_has_all_its_prose():
+    """Others are in English only, and say so by having no such parameter."""
+    for path in NOTEBOOKS.glob("*.ipynb"):
+        notebook = nbformat.read(path, as_version=4)
+        if not any("lang: str" in cell.source for cell in notebook.cells):
+            continue
+        prose = [cell.source for cell in notebook.cells if cell.cell_type == "markdown"]
+        assert [text for text in prose if english(ZH.markdown(text))] == [], path.name
+
+
+def test_the_summary_speaks_it_too():
+    run = labkit.recorded("drafters")
+    verdict = summary(run, language="zh").data["verdict"]
+    assert verdict == [ZH.say(line) for line in findings.verdict(tables.speedups(run.measurements()))]
+    assert english(" ".join(verdict)) == []
