@@ -16,8 +16,8 @@ FILES = {str(path.relative_to(ROOT)): ast.parse(path.read_text("utf-8")) for pat
 #: A module may import from rooms that stand before its own, and from its own. The sweep stores, so the store
 #: stands before measure; an audit is collected and judged, so auditing stands after analysis.
 FLOORS = [
-    "errors", "config", "paths", "plan", "importers", "workloads", "records", "audited", "repetition", "drafters",
-    "preflight", "engine", "store", "measure", "training", "analysis", "auditing", "view", "cli",
+    "errors", "config", "paths", "references", "plan", "importers", "workloads", "records", "audited", "repetition",
+    "drafters", "preflight", "engine", "store", "measure", "training", "analysis", "auditing", "view", "cli",
 ]  # fmt: skip
 
 
@@ -77,16 +77,17 @@ def test_only_the_server_module_starts_vllm():
     assert launchers == {"engine/server.py"}
 
 
-def test_only_the_process_modules_the_conversion_and_the_question_to_vllm_start_programs():
-    """``own_words`` asks an installed vLLM, whose import must not stay in this process."""
-    allowed = {"engine/process.py", "engine/guard.py", "drafters/convert.py", "preflight/own_words.py"}
+def test_only_the_process_modules_the_conversion_the_batch_and_the_question_to_vllm_start_programs():
+    """``own_words`` asks an installed vLLM, whose import must not stay in this process; ``batch`` makes each report in
+    a process of its own."""
+    allowed = {"engine/process.py", "engine/guard.py", "drafters/convert.py", "preflight/own_words.py", "view/batch.py"}
     assert users("subprocess", "multiprocessing") <= allowed
 
 
 @pytest.mark.parametrize(
     ("packages", "where"),
     [
-        (("papermill",), {"view/execution.py", "view/notebook_client.py"}),
+        (("papermill",), {"view/execution.py", "view/notebook_client.py", "view/destination.py"}),
         (("nbconvert",), {"view/export.py"}),
         (("vllm",), {"engine/cpu_fixes.py", "measure/score.py"}),
     ],

@@ -1,5 +1,5 @@
-"""The command line: parse, call, print. Exit 0 fine, 1 a failed measurement, an incompatible launch or a fault that an
-audit found, 2 wrong usage."""
+"""The command line: parse, call, print. Exit 0 fine, 1 a failed measurement, an incompatible launch, a regression or a
+fault that an audit found, 2 wrong usage."""
 
 from __future__ import annotations
 
@@ -8,6 +8,8 @@ import sys
 import typer
 
 from labkit.cli.auditing import audit
+from labkit.cli.batching import batch
+from labkit.cli.comparing import compare
 from labkit.cli.counting import metrics, replay
 from labkit.cli.deciding import recommend, score
 from labkit.cli.drafting import drafters, models
@@ -22,7 +24,9 @@ __all__ = ["app", "main"]
 app = typer.Typer(no_args_is_help=True, add_completion=False, pretty_exceptions_enable=False, help=__doc__)
 app.add_typer(models, name="models")
 app.add_typer(drafters, name="drafters")
-for command in (metrics, replay, preflight, presets, migrate, measure, sweep, score, recommend, audit, report):
+for command in (
+    metrics, replay, preflight, presets, migrate, measure, sweep, score, recommend, audit, compare, report, batch,
+):  # fmt: skip
     app.command()(command)
 
 

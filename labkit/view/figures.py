@@ -10,6 +10,7 @@ import plotly.graph_objects as go
 
 from labkit.view import findings
 from labkit.view.audit_figures import audit_ratios
+from labkit.view.comparison_figure import change_by_cell
 from labkit.view.learning import LiveCurve, learning_curve
 from labkit.view.marks import dots, legend_once, panelled, shade_no_gain, table_colours
 from labkit.view.outlook_figures import every_k
@@ -19,7 +20,8 @@ from labkit.view.style import plain, titled
 _K_SYMBOLS = ("circle", "square", "triangle-up", "diamond", "star")
 
 __all__ = [
-    "LiveCurve", "acceptance_by_position", "audit_ratios", "board", "every_k", "learning_curve", "speedup_by_category",
+    "LiveCurve", "acceptance_by_position", "audit_ratios", "board", "change_by_cell", "every_k", "learning_curve",
+    "speedup_by_category",
     "speedup_by_k", "step_timeline",
 ]  # fmt: skip
 

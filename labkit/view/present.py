@@ -121,28 +121,48 @@ def _flag_counts(measured: Sequence[Measurement]) -> dict[str, int]:
     return {name: names.count(name) for name in dict.fromkeys(names)}
 
 
-def summary(run: Run, *, confidence: float = 0.95, language: str = "en") -> Html:
+def summary(run: Run, *, against: Run | None = None, confidence: float = 0.95, language: str = "en") -> Html:
     """The verdict of a run, and the same as data for the report's origin and the index of reports. A setting that an
-    audit or a task guard speaks against is left out, in words. ``language``: what the report is to be in."""
-    measured = run.measurements()
+    audit or a task guard speaks against is left out, in words. ``against`` an earlier run: what changed since.
+    ``language``: what the report is to be in."""
+    measured, say = run.measurements(), phrases(language).say
+    if against is not None:
+        changed = tables.changes(against.measurements(), measured, confidence=confidence)
+        return _verdict(run, measured, list(map(say, changed.attrs["sentences"])), language=language)
     table, barred = allowed(tables.speedups(measured, confidence=confidence), run)
+    said = [*findings.verdict(table), *barred] or [_nothing_to_compare(measured)]
     best = findings.best_arm(table.dropna(subset=["low"]))  # a figure without an interval is no best
-    say = phrases(language).say
+    if best is None:
+        return _verdict(run, measured, list(map(say, said)), language=language)
+    return _verdict(
+        run,
+        measured,
+        list(map(say, said)),
+        language=language,
+        best=findings.arm_text(best),
+        speedup=[float(best[c]) for c in ("low", "speedup", "high")],
+        at=say(findings.where_text(best["temperature"], best["concurrency"])),
+        curve=_curve(table, best),
+    )
+
+
+def _verdict(run: Run, measured: Sequence[Measurement], said: list[str], **known: Any) -> Html:
+    """``said`` as a list, and with what else is ``known`` as data."""
     data = {
         "run": run.id,
         "target": run.plan.engine.target,
         "plan": run.plan.name,
-        "language": language,
-        "verdict": list(map(say, [*findings.verdict(table), *barred] or [_nothing_to_compare(measured)])),
-        "best": findings.arm_text(best) if best is not None else None,
-        "speedup": [float(best[c]) for c in ("low", "speedup", "high")] if best is not None else None,
-        "at": say(findings.where_text(best["temperature"], best["concurrency"])) if best is not None else None,
-        "curve": _curve(table, best) if best is not None else [],
+        "verdict": said,
+        "best": None,
+        "speedup": None,
+        "at": None,
+        "curve": [],
         "folder": _folder(run),
         "facts": list(map(list, _origin(run, measured).items())),  # a stored notebook sorts names
     }
-    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in data["verdict"])
-    return Html(f"<ul class='labkit verdict'>{items}</ul>", "\n".join(data["verdict"]), mime=SUMMARY_MIME, data=data)
+    items = "".join(f"<li>{escape(sentence)}</li>" for sentence in said)
+    html = f"<ul class='labkit verdict'>{items}</ul>"
+    return Html(html, "\n".join(said), mime=SUMMARY_MIME, data=data | known)
 
 
 def _curve(table: pd.DataFrame, best: pd.Series) -> list[list[float]]:

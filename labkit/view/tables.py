@@ -18,6 +18,9 @@ from labkit.analysis.pairs import Pairs, by_cell, cell_key, paired, sound
 from labkit.analysis.speedup import cell_tpot, speedup
 from labkit.records import Measurement, RequestRecord
 from labkit.view.audits import audit_tests, losslessness, partings
+from labkit.view.claims import claims_table as claims
+from labkit.view.claims import sources_table as sources
+from labkit.view.comparison import changes_table as changes
 from labkit.view.launch_tables import engines_table as engines
 from labkit.view.launch_tables import findings_table as findings
 from labkit.view.launch_tables import rules_table as rules
@@ -26,7 +29,7 @@ from labkit.view.outlook_table import outlook_table as outlook
 
 __all__ = [
     "cells", "speedups", "acceptances", "positions", "steps", "learning", "outlook", "losslessness", "audit_tests",
-    "partings", "engines", "findings", "rules", "CELL_KEYS",
+    "partings", "engines", "findings", "rules", "changes", "claims", "sources", "CELL_KEYS",
 ]  # fmt: skip
 
 CELL_KEYS = ["drafter", "method", "k", "temperature", "concurrency"]

@@ -1,0 +1,182 @@
+"""Two runs compared: what changed in each cell, and whether that is more than chance.
+
+Figures of a cell, each with its change from the run *before* to the run *after*:
+
+| figure | change is | worse when | of |
+|---|---|---|---|
+| ``tpot`` | relative | higher | every cell, the baseline too |
+| ``speedup`` | relative | lower | speculative cells whose baseline was measured in the same blocks |
+| ``acceptance_length`` | in tokens | lower | speculative cells with per-step counts |
+| ``joint_rate`` | in shares of steps, one a draft position | lower | the same |
+| ``divergence`` | in shares of prompts | higher | speculative cells at T = 0: outputs unlike the baseline's |
+
+Only prompts that both runs finished in every block count, and for the first four only such whose outputs never loop.
+Verdicts hold for the whole comparison: after Holm's correction over all figures, two equal runs are called changed with
+a chance of ``false_alarm`` at most. Nine tenths of it are for the time per token and a fortieth for each other kind of
+figure, and of each nine tenths for the worse. The interval of a figure is for that figure alone.
+"""
+
+from __future__ import annotations
+
+from collections import Counter, defaultdict
+from collections.abc import Sequence
+from dataclasses import dataclass
+from math import exp, expm1, isnan
+
+from labkit.analysis.bootstrap import Interval
+from labkit.analysis.cell_figures import Kind, cell_changes
+from labkit.analysis.change import Change, LaunchNoise, holm, judged, launch_noise
+from labkit.analysis.drift import Drift, drifts
+from labkit.analysis.matching import Cells, matched
+from labkit.analysis.pairs import Key
+from labkit.analysis.setup_changes import setup_changes
+from labkit.errors import ConfigError
+from labkit.records import Measurement
+
+__all__ = ["Compared", "Comparison", "compare", "FALSE_ALARM"]
+
+FALSE_ALARM = 0.01
+#: Their part in the false alarms: a comparison is made to find them.
+FOR_REGRESSIONS = 9 / 10
+
+
+@dataclass(frozen=True, kw_only=True)
+class Compared:
+    """One figure of one cell in both runs. ``change`` is relative for tpot and speedup, else absolute; ``p`` is
+    adjusted for the whole comparison. ``verdict``: "regression", "improvement", "no change", or "unknown" where there
+    are too few prompts. ``launches``: how they scatter was "measured", or is "assumed" where too few were repeated."""
+
+    before_key: Key
+    after_key: Key
+    figure: str
+    position: int | None
+    before: float
+    after: float
+    change: Interval
+    p: float
+    verdict: str
+    prompts: int
+    blocks: tuple[int, int]
+    launches: str
+    flags: tuple[str, ...]
+
+    @property
+    def relative(self) -> bool:
+        return self.figure in ("tpot", "speedup")
+
+    @property
+    def anchor(self) -> bool:
+        """Whether this is the baseline's speed: its change is the engine's or the machine's, no drafter's."""
+        return self.figure == "tpot" and self.after_key[2] == 0
+
+
+@dataclass(frozen=True, kw_only=True)
+class Comparison:
+    """All figures, how the anchor cells drifted inside each run, what else differs between the runs (in words), which
+    cells only one of them has, and how often equal runs are called changed."""
+
+    figures: tuple[Compared, ...]
+    drifts: tuple[Drift, ...]
+    setup: tuple[str, ...]
+    unmatched: tuple[str, ...]
+    false_alarm: float
+
+    @property
+    def regressions(self) -> list[Compared]:
+        return [f for f in self.figures if f.verdict == "regression"]
+
+    @property
+    def improvements(self) -> list[Compared]:
+        return [f for f in self.figures if f.verdict == "improvement"]
+
+    @property
+    def verdict(self) -> str:
+        """The worst of them: "regression", "improvement", "no change", or "unknown" where nothing could be judged."""
+        found = {f.verdict for f in self.figures}
+        return next((v for v in ("regression", "improvement", "no change") if v in found), "unknown")
+
+
+def compare(
+    before: Sequence[Measurement],
+    after: Sequence[Measurement],
+    *,
+    confidence: float = 0.95,
+    false_alarm: float = FALSE_ALARM,
+    seed: int = 0,
+) -> Comparison:
+    """Compare two runs cell by cell.
+
+    Raises:
+        ConfigError: the runs have no cell in common, or a level is not between 0 and 1.
+    """
+    for name, level in (("confidence", confidence), ("false_alarm", false_alarm)):
+        if not 0 < level < 1:
+            raise ConfigError(f"{name} must lie between 0 and 1; got {level}")
+    both, unmatched = matched(before, after)
+    if not both:
+        raise ConfigError(
+            "the runs have no cell in common (drafter or method, K, temperature and concurrency): nothing to compare; "
+            f"there are {'; '.join(unmatched) or 'no cells at all'}"
+        )
+    raw = [(cells, *found) for cells in both for found in cell_changes(cells, seed=seed)]
+    return Comparison(
+        figures=tuple(_judge(raw, confidence=confidence, false_alarm=false_alarm)),
+        drifts=(*drifts(before, run="before"), *drifts(after, run="after")),
+        setup=tuple(setup_changes(both)),
+        unmatched=tuple(unmatched),
+        false_alarm=false_alarm,
+    )
+
+
+def _judge(raw: Sequence[tuple[Cells, Kind, Change]], *, confidence: float, false_alarm: float) -> list[Compared]:
+    noises = _noises(raw)
+    known = [judged(found, noises[kind.name, cells.load], confidence=confidence) for cells, kind, found in raw]
+    adjusted = _adjusted([kind for _, kind, _ in raw], [found.mid for *_, found in raw], [p for _, p in known])
+    return [
+        _compared(cells, kind, found, interval, p, noises[kind.name, cells.load], false_alarm)
+        for (cells, kind, found), (interval, _), p in zip(raw, known, adjusted, strict=True)
+    ]
+
+
+def _adjusted(kinds: Sequence[Kind], changes: Sequence[float], ps: Sequence[float]) -> list[float]:
+    """Two-sided ``ps`` adjusted for the whole comparison. Worse and better are two questions about each figure."""
+    count = Counter(kind.name for kind in kinds)
+    worse = [
+        p / 2 if kind.worse * change > 0 else 1 - p / 2 for kind, change, p in zip(kinds, changes, ps, strict=True)
+    ]
+    shares = [kind.share / count[kind.name] for kind in kinds]
+    weights = [FOR_REGRESSIONS * share for share in shares] + [(1 - FOR_REGRESSIONS) * share for share in shares]
+    both = holm([*worse, *(1 - p for p in worse)], weights)
+    return [min(pair) for pair in zip(both[: len(ps)], both[len(ps) :], strict=True)]
+
+
+def _noises(raw: Sequence[tuple[Cells, Kind, Change]]) -> dict[tuple[str, tuple[float, int]], LaunchNoise]:
+    """Variance between launches by kind of figure and load: greedy acceptance does not vary, sampled does."""
+    groups: dict[tuple[str, tuple[float, int]], list[Change]] = defaultdict(list)
+    for cells, kind, found in raw:
+        groups[kind.name, cells.load].append(found)
+    assumed = {kind.name: kind.assumed for _, kind, _ in raw}
+    return {key: launch_noise(changes, assumed=assumed[key[0]]) for key, changes in groups.items()}
+
+
+def _compared(
+    cells: Cells, kind: Kind, found: Change, interval: Interval, p: float, noise: LaunchNoise, false_alarm: float
+) -> Compared:
+    shown, level = (expm1, exp) if kind.logarithmic else (float, float)
+    worse = found.mid * kind.worse > 0
+    decided = "unknown" if isnan(p) else "no change" if p >= false_alarm else "regression" if worse else "improvement"
+    return Compared(
+        before_key=cells.before_key,
+        after_key=cells.after_key,
+        figure=kind.name,
+        position=kind.position,
+        before=level(found.before),
+        after=level(found.after),
+        change=Interval(mid=shown(interval.mid), low=shown(interval.low), high=shown(interval.high)),
+        p=p,
+        verdict=decided,
+        prompts=found.prompts,
+        blocks=found.launches,
+        launches="measured" if noise.measured else "assumed",
+        flags=cells.flags,
+    )

@@ -1,0 +1,147 @@
+"""Changes between launches: golden sums, what is pooled, t quantiles, Holm, and whether intervals cover."""
+
+from math import inf, isnan, nan
+
+import numpy as np
+import pytest
+
+from labkit.analysis.change import Change, LaunchNoise, change, holm, judged, launch_noise, ratio_of_sums
+
+PROMPTS = [f"p{i}" for i in range(6)]
+
+
+def figure(*launches):
+    """A figure whose launches have these values, whatever prompts are drawn."""
+    return ratio_of_sums(np.outer(launches, np.ones(len(PROMPTS))), np.ones((len(launches), len(PROMPTS))))
+
+
+def made(**changed):
+    given = {"before": 1.0, "after": 1.0, "prompts": 64, "launches": (3, 3), "prompt_variance": 0.0, "scatter": 0.0}
+    return Change(**given | {"chance": 0.0, "freedom": 4} | changed)
+
+
+def test_a_ratio_of_sums_is_no_mean_of_ratios():
+    values = ratio_of_sums(np.array([[1.0, 1.0]]), np.array([[10.0, 90.0]]))(np.array([[1.0, 1.0], [2.0, 0.0]]))
+    assert values.tolist() == [[0.02], [0.1]]
+
+
+def test_a_ratio_over_nothing_is_unknown():
+    assert isnan(ratio_of_sums(np.zeros((1, 2)), np.array([[0.0, 1.0]]))(np.array([[2.0, 0.0]]))[0, 0])
+
+
+def test_the_change_and_the_scatter_of_launches():
+    found = change(figure(1.0, 2.0, 3.0), figure(5.0, 7.0), PROMPTS)
+    assert (found.before, found.after, found.mid) == (2.0, 6.0, 4.0)
+    assert (found.scatter, found.freedom, found.launches) == (pytest.approx(4.0), 3, (3, 2))
+    assert (found.prompt_variance, found.chance) == (pytest.approx(0), pytest.approx(0))
+
+
+def test_equal_figures_have_no_change_and_no_variance():
+    rng = np.random.default_rng(0)
+    same = ratio_of_sums(rng.random((3, 6)), rng.random((3, 6)) + 1)
+    found = change(same, same, PROMPTS)
+    assert (found.mid, found.prompt_variance) == (0, 0)
+    assert found.chance > 0
+
+
+def test_what_single_requests_explain_is_their_part_of_the_scatter():
+    """Nothing but requests varies: the expected scatter is all theirs."""
+    rng = np.random.default_rng(1)
+    prompts = [f"p{i}" for i in range(200)]
+    launches = ratio_of_sums(1 + 0.1 * rng.standard_normal((30, 200)), np.ones((30, 200)))
+    found = change(launches, launches, prompts)
+    assert found.chance == pytest.approx(58 * 0.01 / 200, rel=0.1)
+    assert found.scatter == pytest.approx(found.chance, rel=0.4)
+
+
+def test_turns_of_a_conversation_are_drawn_together():
+    apart = ratio_of_sums(np.array([[1.0, 3.0]]), np.ones((1, 2)))
+    still = ratio_of_sums(np.ones((1, 2)), np.ones((1, 2)))
+    assert change(still, apart, ["a", "b"]).prompt_variance > 0.1
+    together = change(still, apart, ["a", "a"])
+    assert (together.prompt_variance, together.prompts) == (0, 1)
+
+
+def test_launches_are_pooled_over_cells():
+    noise = launch_noise([made(scatter=0.02, chance=0.004, freedom=4), made(scatter=0.06, chance=0.004)], assumed=9.0)
+    assert (noise.variance, noise.scatter, noise.freedom) == (pytest.approx(0.009), pytest.approx(0.01), 8)
+    assert noise.measured
+
+
+def test_chance_alone_leaves_no_variance_between_launches():
+    assert launch_noise([made(scatter=0.004, chance=0.02)], assumed=9.0).variance == 0
+
+
+@pytest.mark.parametrize("changes", [[], [made(freedom=0)], [made(freedom=3, scatter=1.0)], [made(scatter=nan)]])
+def test_too_few_repeated_launches_are_replaced_by_what_is_known_elsewhere(changes):
+    noise = launch_noise(changes, assumed=0.025)
+    assert (noise.variance, noise.freedom, noise.measured) == (0.025**2, inf, False)
+
+
+def test_the_interval_has_the_quantile_of_its_launches():
+    """Four degrees of freedom: 2.776 standard errors; the error of two means of three launches."""
+    noise = LaunchNoise(variance=0.03, scatter=0.03, freedom=4)
+    interval, p = judged(made(after=1.5), noise, confidence=0.95)
+    reach = 2.776445 * np.sqrt(0.03 * 2 / 3)
+    assert (interval.low, interval.mid, interval.high) == pytest.approx((0.5 - reach, 0.5, 0.5 + reach), abs=1e-6)
+    assert p == pytest.approx(0.024110, abs=1e-5)
+
+
+def test_prompts_and_launches_add_up():
+    noise = LaunchNoise(variance=0.03, scatter=0.03, freedom=inf)
+    narrow, _ = judged(made(prompts=10**6), noise, confidence=0.95)
+    wide, _ = judged(made(prompts=10**6, prompt_variance=0.06), noise, confidence=0.95)
+    assert wide.high / narrow.high == pytest.approx(2, rel=1e-3)
+
+
+def test_where_nothing_varies_the_change_is_what_it_is():
+    still = LaunchNoise(variance=0.0, scatter=0.0, freedom=8)
+    assert judged(made(), still, confidence=0.95)[1] == 1
+    interval, p = judged(made(after=1.2), still, confidence=0.95)
+    assert (interval.low, interval.high, p) == (pytest.approx(0.2), pytest.approx(0.2), 0)
+
+
+def test_runs_that_share_their_chance_have_the_freedom_of_their_launches():
+    """A run against itself: nothing but what launches do remains, far less than their scatter with chance in it."""
+    noise = LaunchNoise(variance=1e-6, scatter=1e-4, freedom=12)
+    interval, p = judged(made(), noise, confidence=0.95)
+    assert interval.high == pytest.approx(2.178813 * np.sqrt(1e-6 * 2 / 3), rel=1e-5)
+    assert p == 1
+
+
+@pytest.mark.parametrize("useless", [{"prompts": 4}, {"after": nan}, {"prompt_variance": nan}])
+def test_too_few_prompts_have_no_interval(useless):
+    interval, p = judged(made(**useless), LaunchNoise(variance=1.0, scatter=1.0, freedom=4), confidence=0.95)
+    assert isnan(interval.low)
+    assert isnan(p)
+
+
+@pytest.mark.parametrize(
+    ("ps", "weights", "adjusted"),
+    [
+        pytest.param([], [], [], id="nothing"),
+        pytest.param([0.01, 0.04, 0.03], [1, 1, 1], [0.03, 0.06, 0.06], id="Holm 1979"),
+        pytest.param([0.5, 0.9], [1, 1], [1.0, 1.0], id="never above 1"),
+        pytest.param([0.01, nan, 0.04], [1, 1, 1], [0.02, nan, 0.04], id="unknown does not count"),
+        pytest.param([0.01, 0.01], [3, 1], [4 / 300, 4 / 300], id="weight divides, order is kept"),
+        pytest.param([0.02, 0.01], [3, 1], [0.08 / 3, 0.08 / 3], id="the weighty one first"),
+    ],
+)
+def test_holm(ps, weights, adjusted):
+    assert holm(ps, weights) == pytest.approx(adjusted, nan_ok=True)
+
+
+def test_intervals_of_equal_runs_cover_nought():
+    """Three launches a run, six cells in the pool, chance of request and of launch alike."""
+    rng, covered = np.random.default_rng(7), 0
+    prompts = [f"p{i}" for i in range(48)]
+
+    def run():
+        pace = 0.02 * rng.standard_normal((3, 1))
+        return ratio_of_sums(1 + pace + 0.1 * rng.standard_normal((3, 48)), np.ones((3, 48)))
+
+    for _ in range(40):
+        cells = [change(run(), run(), prompts) for _ in range(6)]
+        noise = launch_noise(cells, assumed=1.0)
+        covered += sum(i.low <= 0 <= i.high for i, _ in (judged(cell, noise, confidence=0.9) for cell in cells))
+    assert 0.86 <= covered / 240 <= 0.96
