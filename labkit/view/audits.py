@@ -116,15 +116,15 @@ def _guard_rows(guards: Sequence[Guarded]) -> list[dict[str, Any]]:
 
 
 def _guard_row(own: Sequence[Guarded], k: int | None, verdict: str) -> dict[str, Any]:
-    """One drop, or all settings of a drafter and temperature without one."""
-    said = [
-        f"K = {one.k}, {one.concurrency} at once: {one.guard.check} {one.guard.with_speculation.mid:.0%} with it, "
-        f"{one.guard.without.mid:.0%} without"
-        for one in own
-    ]
+    """One drop, or all settings of a drafter and temperature without one, of which the largest difference is said."""
+    most = max(own, key=lambda one: one.guard.without.mid - one.guard.with_speculation.mid)
+    said = (
+        f"K = {most.k}, {most.concurrency} at once: {most.guard.check} {most.guard.with_speculation.mid:.0%} with it, "
+        f"{most.guard.without.mid:.0%} without"
+    )
     return {
         "drafter": own[0].drafter, "k": k, "temperature": own[0].temperature, "checked": "valid answers",
-        "verdict": verdict, "n": sum(one.guard.prompts for one in own), "finding": "; ".join(said),
+        "verdict": verdict, "n": sum(one.guard.prompts for one in own), "finding": said,
     }  # fmt: skip
 
 

@@ -47,11 +47,11 @@ def charts(answer: Answer, language: str = "en", *, largest_k: int) -> list[Char
 
 
 def _over_k(answer: Answer, column: str, say: Say, colour: dict[str, str], largest_k: int, *, unit: str) -> Chart:
-    chosen, data = answer.selection, []
+    chosen, data, named = answer.selection, [], set[str]()
     for (drafter, kind), rows in _grouped(answer.rows, "drafter", "kind"):
         faint = _FAINT if drafter != chosen.drafter else 1.0
         name = f"{plain(drafter)}, {say('replayed' if column != 'speedup' and kind == 'predicted' else kind)}"
-        data += _marks(rows, "k", column, name, colour[drafter], faint, kind, unit)
+        data += _one_entry(_marks(rows, "k", column, name, colour[drafter], faint, kind, unit), drafter, named)
     point = answer.chosen
     title = say("speedup" if column == "speedup" else "tokens per step")
     layout = _layout(f"{title}: {_figure(point, column, unit)}", say("K"), title)
@@ -143,6 +143,15 @@ def _marks(
     band = {"x": [*along, *along[::-1]], "y": [*_list(rows, "high"), *_list(rows, "low")[::-1]]}
     look = {"fillcolor": f"rgba({red}, {green}, {blue}, 0.12)", "line": {"width": 0}, "mode": "lines"}
     return [{**band, **look, "fill": "toself", "hoverinfo": "skip", "showlegend": False}, line]
+
+
+def _one_entry(traces: list[dict[str, Any]], drafter: str, named: set[str]) -> list[dict[str, Any]]:
+    """``traces`` under the name of ``drafter``, which the legend shows once: what was ``named`` it leaves out."""
+    for trace in traces:
+        if trace.get("showlegend", True):
+            trace |= {"name": plain(drafter), "legendgroup": plain(drafter), "showlegend": drafter not in named}
+            named.add(drafter)
+    return traces
 
 
 def _ring(x: float, y: float, colour: str) -> dict[str, Any]:

@@ -64,8 +64,9 @@ def show(table: pd.DataFrame) -> Html:
     text = pd.DataFrame(
         {_NAMES.get(name, str(name).replace("_", " ")): [_cell(name, value) for value in table[name]] for name in table}
     )
-    head = "".join(f"<th>{escape(str(name), quote=False)}</th>" for name in text)
-    tags = ["<td class='said'>" if name in _SAID else "<td>" for name in table]
+    said = [" class='said'" if name in _SAID else "" for name in table]
+    head = "".join(f"<th{kind}>{escape(str(name), quote=False)}</th>" for name, kind in zip(text, said, strict=True))
+    tags = [f"<td{kind}>" for kind in said]
     body = "".join(
         f"<tr>{''.join(f'{tag}{escape(cell, quote=False)}</td>' for tag, cell in zip(tags, row, strict=True))}</tr>"
         for row in text.itertuples(index=False, name=None)

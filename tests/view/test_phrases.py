@@ -34,7 +34,8 @@ ZH = phrases("zh")
 NAMES = {
     "TPOT", "TTFT", "tok", "ms", "CSV", "labkit", "papermill", "nbconvert", "plotly", "Python", "vllm", "cpu", "demo",
     "top_k", "tokens", "num_speculative_tokens", "draft", "draft_model", "eagle", "eagle3", "ngram", "all", "code",
-    "creative", "editing", "report", "text_to_sql", "sql", "en", "zh", "vLLM", "cards", "models", "drafters", *FLAGS,
+    "creative", "editing", "report", "text_to_sql", "sql", "en", "zh", "vLLM", "cards", "models", "drafters", "audit",
+    "RUN", "sweep", "force", "python", "json", *FLAGS,
 }  # fmt: skip
 
 

@@ -93,7 +93,7 @@ def test_figures_of_the_rows_are_in_the_drawn_data(lab, data):
     """Not only drawn by the same code: the speedups are those of the rows."""
     answer = lab.answer(Selection(drafter="ngram", k=2, temperature=0.8, concurrency=4))
     drawn, _ = Page(data).at(drafter="ngram", k=2, temperature=0.8, concurrency=4, category=ALL)
-    dots = next(t for t in drawn[0]["data"] if t.get("name") == "ngram, measured")
+    dots = next(t for t in drawn[0]["data"] if "ngram, measured" in t.get("hovertemplate", ""))
     rows = [row for row in answer.rows if row["drafter"] == "ngram" and row["kind"] == "measured"]
     assert dots["x"] == [row["k"] for row in rows] == [2, 4]
     assert dots["y"] == pytest.approx([row["speedup"] for row in rows], rel=1e-4)
@@ -105,7 +105,7 @@ def test_between_the_measured_temperatures_it_is_interpolated(lab, data):
     wanted = lab.answer(Selection(drafter="ngram", k=2, temperature=0.3, concurrency=1, interpolate=True)).chosen
     assert wanted["kind"] == "interpolated"
     assert f"{wanted['speedup']:.2f}× no interval" in card or "(interpolated" in card
-    assert any("interpolated" in trace.get("name", "") for trace in drawn[0]["data"])
+    assert any("interpolated" in trace.get("hovertemplate", "") for trace in drawn[0]["data"])
 
 
 def test_it_begins_where_the_panel_stands(lab, monkeypatch):
