@@ -32,7 +32,8 @@ PROSE = {
         "K 取多少，或者都不值得。",
     "What should be switched on?": "应当启用什么？",
     "Is the text still the target's? An audit samples with the drafter and lets the target without it score every "
-    "token; valid answers are counted with and without it on the prompts above. A fault or a drop bars the drafter, whatever it gains.":
+    "token; valid answers are counted with and without it on the prompts above. A fault or a drop bars the drafter, "
+    "whatever it gains.":
         "文本还是目标模型自己的吗？审计用草稿模型采样，再让不用草稿的目标模型给每个词元打分；有效回答则在上面的提示上、用与不用草稿各数一遍。"
         "有差错或有下降的草稿模型，无论多快都不予启用。",
     "Which drafter is faster, and at which K?": "哪个草稿模型更快，K 取多少？",
