@@ -1,8 +1,9 @@
 """The panel without a kernel or a page: controls set, state read back; bursts, languages, measuring here."""
 
-import asyncio
+import itertools
 import json
 import time
+import types
 from dataclasses import replace
 
 import psutil
@@ -223,32 +224,66 @@ def test_a_temperature_snaps_to_a_measured_one_unless_interpolation_is_on(sweep,
 # --- bursts
 
 
-def test_a_burst_is_answered_twice_and_the_last_value_wins():
+class Loop:
+    """An event loop whose clock stands still but for ``wait``: no busy machine stretches it."""
+
+    def __init__(self):
+        self.now, self._calls = 0.0, []
+
+    def time(self):
+        return self.now
+
+    def call_at(self, when, work):
+        handle = types.SimpleNamespace(when=when, work=work, cancel=lambda: self._calls.remove(handle))
+        self._calls.append(handle)
+        return handle
+
+    def wait(self, seconds):
+        end = self.now + seconds
+        while due := [call for call in self._calls if call.when <= end]:
+            first = min(due, key=lambda call: call.when)
+            self._calls.remove(first)
+            self.now = max(self.now, first.when)
+            first.work()
+        self.now = end
+
+
+@pytest.fixture
+def loop(monkeypatch):
+    made = Loop()
+    monkeypatch.setattr(last_wins.asyncio, "get_running_loop", lambda: made)
+    return made
+
+
+def test_a_burst_is_answered_twice_and_the_last_value_wins(loop):
     answers, at = [], {}
-
-    async def burst():
-        soon = LastWins(lambda: answers.append(at["value"]))
-        for at["value"] in range(1, 51):
-            soon()
-            await asyncio.sleep(0.004)
-        await asyncio.sleep(last_wins.CALM + last_wins.LONGEST + 0.1)
-
-    asyncio.run(burst())
+    soon = LastWins(lambda: answers.append(at["value"]))
+    for at["value"] in range(1, 51):
+        soon()
+        loop.wait(0.004)
+    loop.wait(last_wins.CALM + last_wins.LONGEST)
     assert len(answers) <= 2
     assert answers[-1] == 50
 
 
-def test_single_moves_are_answered_at_once():
+def test_a_long_burst_is_answered_now_and_then(loop):
     answers = []
+    soon = LastWins(lambda: answers.append(loop.now))
+    for _ in range(100):
+        soon()
+        loop.wait(0.02)
+    gaps = [after - before for before, after in itertools.pairwise(answers)]
+    assert max(gaps) <= last_wins.LONGEST + last_wins.CALM + 1e-9
 
-    async def moves():
-        soon = LastWins(lambda: answers.append(1))
-        for _ in range(3):
-            soon()
-            await asyncio.sleep(last_wins.CALM + 0.05)
 
-    asyncio.run(moves())
+def test_single_moves_are_answered_at_once(loop):
+    answers = []
+    soon = LastWins(lambda: answers.append(loop.now))
+    for _ in range(3):
+        soon()
+        loop.wait(last_wins.CALM + 0.05)
     assert len(answers) == 3
+    assert answers[0] == pytest.approx(last_wins.SOON)
 
 
 # --- what preflight refuses
