@@ -7,6 +7,8 @@ from pathlib import Path
 
 import numpy as np
 
+from labkit.drafters.whole_model import whole_model
+
 __all__ = ["token_probabilities"]
 
 
@@ -16,10 +18,8 @@ def token_probabilities(
     """Of each text (prompt ids, output ids): the probability of every output token given what stands before it,
     at ``temperature`` over the whole vocabulary, in float32."""
     import torch
-    from transformers import AutoModelForCausalLM
 
-    loaded = AutoModelForCausalLM.from_pretrained(model, dtype=torch.float32).eval()
-    found = []
+    loaded, found = whole_model(model), []
     with torch.inference_mode():
         for prompt, output in texts:
             ids = torch.tensor([[*prompt, *output]])

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 
 from labkit.config import digest
+from labkit.drafters.whole_model import whole_model
 from labkit.training.texts import Text
 
 __all__ = ["Features", "aux_layers", "extract"]
@@ -90,9 +91,7 @@ def extract(
 
 
 def _write(texts, target, folder, layers, progress, batch_tokens) -> None:
-    from transformers import AutoModelForCausalLM
-
-    model = AutoModelForCausalLM.from_pretrained(target, dtype=torch.float32).eval().to(device())
+    model = whole_model(target).to(device())
     lengths = np.array([len(text.prompt_ids) + len(text.output_ids) for text in texts])
     starts = np.concatenate([[0], np.cumsum(lengths)])
     shape = (int(starts[-1]), len(layers), model.config.hidden_size)

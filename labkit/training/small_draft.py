@@ -14,6 +14,7 @@ import torch
 from torch import nn
 from torch.nn import functional as F
 
+from labkit.drafters.whole_model import whole_model
 from labkit.training.batches import Batch
 from labkit.training.teacher import Teacher
 
@@ -24,11 +25,10 @@ class SmallDraft(nn.Module):
     """``layers``: which of the target's layers it begins from; ``intermediate_size``: width of its MLPs."""
 
     def __init__(self, target: str | Path, teacher: Teacher, *, layers: Sequence[int], intermediate_size: int) -> None:
-        from transformers import AutoModelForCausalLM
         from transformers.models.llama.modeling_llama import LlamaModel
 
         super().__init__()
-        whole = AutoModelForCausalLM.from_pretrained(target, dtype=torch.float32)
+        whole = whole_model(target)
         self.config = copy.deepcopy(whole.config)
         self.config.update({"num_hidden_layers": len(layers), "intermediate_size": intermediate_size})
         if getattr(self.config, "layer_types", None):

@@ -52,7 +52,7 @@ def run(tmp_path_factory):
     plan = Plan(
         engine=EngineConfig(target="demo"), drafters=(DRAFT, NGRAM), k=KS, temperatures=(0.0,),
         also=(Extra(k=(2, 8), temperatures=(0.8,)),), blocks=1, warmup="engine",
-        workload=WorkloadSpec(per_category=2, max_tokens=40),
+        workload=WorkloadSpec(per_category=2, max_tokens=28),
     )  # fmt: skip
     run = sweep(plan, root=tmp_path_factory.mktemp("runs"))
     run.check()
