@@ -67,7 +67,10 @@ def answer(runs: list[np.ndarray], model: CostModel) -> pd.DataFrame:
             drafter="d", k=k, temperature=0.0, concurrency=1, speedup=made.speedup, measured=False,
             whole_interval=True, mean_acceptance_length=given.tokens_per_step,
         )  # fmt: skip
-        outcomes.append(Outcome(candidate=candidate, tokens_per_step=given.tokens_per_step, prediction=made))
+        outcomes.append(
+            Outcome(candidate=candidate, tokens_per_step=given.tokens_per_step, prediction=made,
+                    baseline_tpot=made.tpot.mid * made.speedup.mid, prompts=given.units)
+        )  # fmt: skip
     return outcome_rows(outcomes, {"d": "draft_model"})
 
 
