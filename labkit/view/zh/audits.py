@@ -13,6 +13,10 @@ AUDITS = {
     "Not audited: 'labkit audit RUN' tells whether it changes the text.":
         "未审计：“labkit audit RUN” 可查明它是否改变文本。",
     "a temperature {p} too high would have been found": "温度偏高 {p} 就会被发现",
+    "{n} of {m} prompts that part with speculation alone would have been a fault":
+        "{m} 个提示中若有 {n} 个仅在推测解码时分叉，就算有差错",
+    "{found}; tests of acceptance and of recovered tokens alone: the drafter's choices are not known here":
+        "{found}；接受与替换词元的单独检验无法进行：这里不知道草稿模型的选择",
     "K = {k}, {n} at once: {check} {with_it} with it, {without} without":
         "K = {k}，{n} 路并发：{check} 使用时 {with_it}，不使用时 {without}",
     # card and recommendation
