@@ -51,6 +51,20 @@ def _no_engine() -> str | None:
 
 
 @pytest.fixture
+def demo_folder() -> Callable[[str], Path]:
+    """``demo_folder(name)``: where a demo model lies; skips where none was made, which 'make test' does."""
+
+    def folder(name: str) -> Path:
+        try:
+            locate("demo")
+        except ConfigError as error:
+            pytest.skip(str(error))
+        return Path(locate(name))  # another one that is missing is a fault
+
+    return folder
+
+
+@pytest.fixture
 def simulate(tmp_path: Path) -> Iterator[Callable[..., Engine]]:
     """Start simulated engines: ``simulate(spec, faults=("keepalive",), …)``; stopped after the test."""
     with ExitStack() as stack:

@@ -27,7 +27,7 @@ from labkit.measure.audit_drafts import (
 )
 from labkit.measure.audit_greedy import GreedyTexts, greedy_texts
 from labkit.measure.audit_scores import Sampled, check_models, sampled, score, thinks
-from labkit.measure.score import lookup_proposer
+from labkit.measure.score import draft_alone, lookup_bounds, lookup_proposer
 from labkit.measure.scored_text import Block
 from labkit.records import RequestRecord
 
@@ -36,7 +36,6 @@ __all__ = ["Asked", "Collected", "audit_blocks", "audit_texts", "drafts_known", 
 Drafts = Callable[[Sequence[RequestRecord]], Known]
 Texts = Sampled | MeasurementError
 Say = Callable[[str], None]
-_LOOKUP = 5  # vLLM's prompt_lookup bounds where neither is given
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -167,8 +166,14 @@ def _drafts(config: EngineConfig, asked: Asked, texts: list[Texts], logs: Path, 
     if spec.method == "ngram":
         propose = _proposer(spec, config.max_model_len)
         return [partial(drafts_by_lookup, propose=propose, k=spec.k)] * len(texts)
+    drafted = [
+        r for plan, own in zip(asked.plans, texts, strict=True)
+        if isinstance(own, Sampled) and plan.sampling.temperature for r in own.records
+    ]  # fmt: skip
+    if not drafted:
+        return [_nothing] * len(texts)
     say(f"{spec.drafter.model}: scoring its first choices")
-    alone = EngineConfig(target=spec.drafter.model, max_model_len=config.max_model_len + 1)
+    alone = draft_alone(config, spec.drafter.model, drafted)
     with launch(alone, SpecConfig(), log_path=logs / f"{spec.name}-alone.log") as engine:
         known = [
             drafts_of_server(engine, own.records) if isinstance(own, Sampled) and plan.sampling.temperature else {}
@@ -182,8 +187,7 @@ def _told(known: Known, _: Sequence[RequestRecord]) -> Known:
 
 
 def _proposer(spec: SpecConfig, max_model_len: int) -> Callable | None:
-    low, high = (spec.drafter.options.get(f"prompt_lookup_{end}") for end in ("min", "max"))
-    low, high = low or high or _LOOKUP, high or low or _LOOKUP
+    low, high = lookup_bounds(spec.drafter)
     try:
         return lookup_proposer(shortest=low, longest=high, max_model_len=max_model_len)
     except ConfigError:

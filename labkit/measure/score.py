@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +19,7 @@ import httpx
 import numpy as np
 import openai
 
+from labkit.config import Drafter, EngineConfig
 from labkit.drafters.logits import token_probabilities
 from labkit.engine.base import Engine
 from labkit.engine.http import api_key
@@ -26,12 +28,30 @@ from labkit.measure.loop import run_sync
 from labkit.measure.traces import Trace
 from labkit.records import RequestRecord
 
-__all__ = ["LONGEST", "scorable", "score_with_server", "lookup_proposer", "score_with_lookup", "score_with_logits"]
+__all__ = [
+    "LONGEST", "draft_alone", "lookup_bounds", "lookup_proposer", "scorable", "score_with_lookup", "score_with_logits",
+    "score_with_server",
+]  # fmt: skip
 
 #: Drafts looked up per position: as many as a replay may ask for.
 LONGEST = 32
 _AT_ONCE = 8
+#: vLLM's bounds of ``ngram`` where neither is given.
+_LOOKUP = 5
 _DEADLINE = 120.0
+
+
+def draft_alone(config: EngineConfig, draft: str, records: Sequence[RequestRecord]) -> EngineConfig:
+    """The engine of ``config`` with ``draft`` for its target, which scores ``records``: no longer than the longest text
+    and the one token that a request must generate, for the draft's window may be that of the target."""
+    longest = max(len(r.prompt_token_ids or ()) + len(r.output_token_ids or ()) for r in records)
+    return replace(config, kind="vllm", target=draft, port=None, urls={}, max_model_len=longest + 1)
+
+
+def lookup_bounds(drafter: Drafter) -> tuple[int, int]:
+    """The shortest and longest n-gram, in tokens, that vLLM looks up for ``drafter``."""
+    low, high = (drafter.options.get(f"prompt_lookup_{end}") for end in ("min", "max"))
+    return low or high or _LOOKUP, high or low or _LOOKUP
 
 
 def scorable(records: Sequence[RequestRecord]) -> list[RequestRecord]:

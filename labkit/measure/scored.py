@@ -7,22 +7,19 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import replace
 from pathlib import Path
 
-from labkit.config import Drafter, EngineConfig, SpecConfig, digest
+from labkit.config import Drafter, SpecConfig, digest
 from labkit.drafters.demo import locate
 from labkit.engine import launch
 from labkit.errors import ConfigError
-from labkit.measure.score import score_with_logits, score_with_lookup, score_with_server
+from labkit.measure.score import draft_alone, lookup_bounds, score_with_logits, score_with_lookup, score_with_server
 from labkit.measure.traces import Trace, read_traces, write_traces
 from labkit.records import RequestRecord
 from labkit.store import Run
 
 __all__ = ["can_be_scored", "read_scores", "score_run"]
 
-#: vLLM's defaults of ``ngram`` where neither bound is given.
-_LOOKUP = 5
 #: The longest context of a server elsewhere is not known.
 _NO_LIMIT = 2**31 - 1
 
@@ -78,8 +75,7 @@ def _outputs(run: Run) -> list[tuple[float, tuple[RequestRecord, ...]]]:
 
 def _scored(run: Run, drafter: Drafter, todo: list) -> Iterable[tuple[float, list[Trace]]]:
     if drafter.method == "ngram":
-        low, high = drafter.options.get("prompt_lookup_min"), drafter.options.get("prompt_lookup_max")
-        low, high = low or high or _LOOKUP, high or low or _LOOKUP
+        low, high = lookup_bounds(drafter)
         limit = _NO_LIMIT if run.plan.engine.kind == "remote" else run.plan.engine.max_model_len
         for temperature, records in todo:
             yield temperature, score_with_lookup(records, shortest=low, longest=high, max_model_len=limit)
@@ -92,12 +88,7 @@ def _scored(run: Run, drafter: Drafter, todo: list) -> Iterable[tuple[float, lis
     greedy = [(t, records) for t, records in todo if not (sampled and t > 0)]
     if greedy:
         log = run.log_path(f"score {drafter.name}")
-        with launch(_alone(run, drafter, greedy), SpecConfig(), log_path=log) as engine:
+        alone = draft_alone(run.plan.engine, drafter.model, [r for _, records in greedy for r in records])
+        with launch(alone, SpecConfig(), log_path=log) as engine:
             for temperature, records in greedy:
                 yield temperature, score_with_server(engine, records)
-
-
-def _alone(run: Run, drafter: Drafter, todo: list) -> EngineConfig:
-    """The run's engine with the draft for its target, no longer than the texts and the token it must generate."""
-    longest = max(len(r.prompt_token_ids or ()) + len(r.output_token_ids or ()) for _, rs in todo for r in rs)
-    return replace(run.plan.engine, kind="vllm", target=drafter.model, port=None, urls={}, max_model_len=longest + 1)

@@ -1,12 +1,21 @@
 """Scores of given outputs: from a server of the drafter, from vLLM's own proposer, from logits."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
-from labkit.config import Simulation
+from labkit.config import Drafter, EngineConfig, Simulation
 from labkit.engine.simulated.model import Model
 from labkit.errors import ConfigError, MeasurementError
-from labkit.measure.score import scorable, score_with_logits, score_with_lookup, score_with_server
+from labkit.measure.score import (
+    draft_alone,
+    lookup_bounds,
+    scorable,
+    score_with_logits,
+    score_with_lookup,
+    score_with_server,
+)  # fmt: skip
 from labkit.records import RequestRecord
 from tests.conftest import SPECS
 
@@ -79,3 +88,22 @@ def demo_folders():
     from labkit.drafters.demo import locate
 
     return Path(locate("demo")), Path(locate("demo/draft-2l"))
+
+
+def test_a_draft_alone_runs_as_the_run_did_and_no_longer_than_its_texts():
+    """Its own window may be as short as the target's."""
+    record = RequestRecord(
+        prompt_id="p", category="c", language="en", prompt_token_ids=(1,) * 5, output_token_ids=(1,) * 3
+    )
+    run = EngineConfig(target="t", max_model_len=2048, args=("--dtype", "half"), env={"A": "1"}, port=8000)
+    alone = draft_alone(run, "d", [record, replace(record, output_token_ids=None)])
+    assert (alone.target, alone.max_model_len, alone.port) == ("d", 9, None)
+    assert (alone.args, alone.env) == (run.args, run.env)
+
+
+@pytest.mark.parametrize(
+    ("options", "bounds"),
+    [({}, (5, 5)), ({"prompt_lookup_max": 4}, (4, 4)), ({"prompt_lookup_min": 2, "prompt_lookup_max": 4}, (2, 4))],
+)
+def test_bounds_of_a_lookup_are_vllms(options, bounds):
+    assert lookup_bounds(Drafter(method="ngram", options=options)) == bounds

@@ -2,13 +2,10 @@
 
 import json
 import sys
-from pathlib import Path
 from unicodedata import is_normalized
 
 import pytest
 
-from labkit.drafters.demo import locate
-from labkit.errors import ConfigError
 from labkit.preflight.sample_text import _sample, agreement, coverage, encoded_sample
 from labkit.preflight.tokenizer import LISTED, compare
 from labkit.preflight.vocabulary import read_vocabulary
@@ -157,18 +154,11 @@ def test_agreement_and_coverage_by_hand():
     assert coverage(ours, {1, 7}) == {"en": 0.75, "zh": 0.0}
 
 
-def demo(name):
-    try:
-        return Path(locate(name))
-    except ConfigError as error:
-        pytest.skip(str(error))
-
-
-def test_the_demo_drafts():
-    target = read_vocabulary(demo("demo"))
-    same = compare(target, read_vocabulary(demo("demo/draft-2l")), target_size=49152, draft_size=49152)
+def test_the_demo_drafts(demo_folder):
+    target = read_vocabulary(demo_folder("demo"))
+    same = compare(target, read_vocabulary(demo_folder("demo/draft-2l")), target_size=49152, draft_size=49152)
     assert (same.verdict, len(target.tokens)) == ("same", 49152)
-    wrong = compare(target, read_vocabulary(demo("demo/wrong-tokenizer")))
+    wrong = compare(target, read_vocabulary(demo_folder("demo/wrong-tokenizer")))
     assert wrong.verdict == "incompatible"
     assert len(wrong.differing_ids) == 49135, "17 special tokens keep their ids"
     assert max(wrong.agreement.values()) < 0.01
