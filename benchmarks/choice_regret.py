@@ -34,6 +34,7 @@ def main() -> None:
     options.add_argument("--blocks", type=int, default=5)
     options.add_argument("--out", type=Path, default=Path("runs/choice-regret"))
     asked = options.parse_args()
+    asked.out.mkdir(parents=True, exist_ok=True)
     grid = load_plan(asked.plan).with_(k=tuple(range(1, UP_TO + 1)), blocks=1)
     few, few_seconds = timed(grid.minimal(up_to=UP_TO), asked.out / "minimal", scored=True)
     whole, grid_seconds = timed(grid, asked.out / "grid")
@@ -54,13 +55,15 @@ def main() -> None:
 
 def timed(plan: Plan, folder: Path, *, scored: bool = False) -> tuple[Run, float]:
     """The finished run, and its wall seconds, those of earlier parts included."""
-    clock, begun = folder / "seconds.json", time.monotonic()
+    clock, begun = folder.with_name(f"{folder.name}-seconds.json"), time.monotonic()
     before = json.loads(clock.read_text()) if clock.exists() else 0.0
-    run = sweep(plan, out=folder, resume=True, progress=each_cell())
-    if scored:
-        score_run(run)
-    seconds = before + time.monotonic() - begun
-    clock.write_text(json.dumps(seconds))
+    try:
+        run = sweep(plan, out=folder, resume=True, progress=each_cell())
+        if scored:
+            score_run(run)
+    finally:  # what a part that was stopped has used counts too
+        seconds = before + time.monotonic() - begun
+        clock.write_text(json.dumps(seconds))
     run.check()
     return run, seconds
 

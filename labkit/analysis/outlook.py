@@ -17,6 +17,7 @@ from labkit.analysis.every_k import EveryK, Scores, every_k
 from labkit.analysis.pairs import Pairs, by_cell, paired, sound
 from labkit.analysis.prediction import Prediction, predict, yields
 from labkit.analysis.recommend import Candidate, barred
+from labkit.analysis.related import related
 from labkit.analysis.speedup import cell_tpot, speedup
 from labkit.errors import PredictionError
 from labkit.records import Measurement, RequestRecord
@@ -89,7 +90,7 @@ def outlook(
 def measured_outcomes(measurements: Sequence[Measurement], *, confidence: float = 0.95) -> list[Outcome]:
     """The measured ones alone. A cell with other prompts than its baseline is left out where several users share the
     engine: it ran at another load."""
-    cells = [_measured(key, pairs, confidence) for key, pairs in paired(measurements).items()]
+    cells = [_measured(key, pairs, confidence) for key, pairs in paired(related(measurements)).items()]
     return [outcome for outcome in cells if not outcome.probe or outcome.candidate.concurrency == 1]
 
 

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from labkit.cli.deadlines import CELL, START, WHOLE, CellLimit, Limit, StartLimit
 from labkit.cli.output import Json, print_json
 from labkit.errors import ReportError
 
@@ -21,11 +22,15 @@ def batch(
     ] = "reports",
     workers: Annotated[int, typer.Option(help="Reports at once; measure with one, engines stall each other.")] = 1,
     resume: Annotated[bool, typer.Option("--resume", help="Keep the reports that are there and whole.")] = False,
+    start_limit: StartLimit = START,
+    cell_limit: CellLimit = CELL,
+    limit: Limit = WHOLE,
     dry_run: Annotated[bool, typer.Option("--dry-run", help="Only list what would be made.")] = False,
     as_json: Json = False,
 ) -> None:
     """Make a grid of reports: every combination of parameters, one summary, the index updated."""
     from labkit.view.batch import load_grid, plan_jobs, run_batch
+    from labkit.view.report import Limits
 
     if dry_run:
         jobs = [
@@ -33,8 +38,9 @@ def batch(
         ]
         print_json(jobs) if as_json else print(*(job["name"] for job in jobs), sep="\n")
         return
+    limits = Limits(start=start_limit, cell=cell_limit, whole=limit)
     page, outcomes = run_batch(
-        grid, out=out, workers=workers, resume=resume, say=lambda line: print(line, file=sys.stderr)
+        grid, out=out, workers=workers, resume=resume, limits=limits, say=lambda line: print(line, file=sys.stderr)
     )
     if as_json:
         print_json({"summary": str(page), "reports": [outcome.plain() for outcome in outcomes]})

@@ -8,6 +8,7 @@ from typing import Annotated
 
 import typer
 
+from labkit.cli.deadlines import CELL, START, WHOLE, CellLimit, Limit, StartLimit
 from labkit.cli.output import Json, print_json
 from labkit.errors import ConfigError
 
@@ -19,9 +20,9 @@ def report(
     parameter: Annotated[list[str] | None, typer.Option("-p", metavar="NAME=VALUE", help="Repeatable.")] = None,
     out: Annotated[Path, typer.Option(help="Folder of the reports.")] = Path("reports"),
     name: Annotated[str | None, typer.Option(help="Name of the report's files.")] = None,
-    start_limit: Annotated[int, typer.Option(help="Seconds for the kernel to start.")] = 120,
-    cell_limit: Annotated[float, typer.Option(help="Seconds for one cell.")] = 6 * 3600,
-    limit: Annotated[float, typer.Option(help="Seconds for the whole notebook.")] = 12 * 3600,
+    start_limit: StartLimit = START,
+    cell_limit: CellLimit = CELL,
+    limit: Limit = WHOLE,
     as_json: Json = False,
 ) -> None:
     """Execute a notebook and write one HTML file that opens without network, and the index."""

@@ -174,6 +174,7 @@ def _judge(
 ) -> list[Flag]:
     found = [
         *flags.counter_flags(delta, k=cell.spec.k),
+        flags.censored(delta, records),
         flags.contamination(delta, records),
         flags.partial(records),
         flags.degeneration(records),

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from labkit.records import Counters, Flag, RequestRecord
 from labkit.repetition import is_looping
 
-__all__ = ["counter_state", "counter_flags", "contamination", "degeneration", "partial", "pace"]
+__all__ = ["counter_state", "counter_flags", "censored", "contamination", "degeneration", "partial", "pace"]
 
 CONTAMINATION_TOLERANCE = 0.02
 #: Chunks per second that one labkit client process reads without falling behind
@@ -70,6 +70,21 @@ def counter_flags(delta: Counters, *, k: int | None = None) -> list[Flag]:
             )
         )
     return flags
+
+
+def censored(delta: Counters, records: Sequence[RequestRecord]) -> Flag | None:
+    """Where only counters tell of acceptance and not every step drafted K tokens: p_i / p_(i-1) is then a lower bound
+    of the conditional rate at i."""
+    total = delta.total
+    if counter_state(delta) != "ok" or any(r.per_step_accepted is not None for r in records):
+        return None
+    whole = len(total.accepted_per_pos or ()) * (total.drafts or 0)
+    if total.draft_tokens == whole:
+        return None
+    return Flag(
+        name="censored",
+        reason=f"{total.drafts} steps drafted {total.draft_tokens} tokens of {whole}, and the server sends no steps",
+    )
 
 
 def contamination(delta: Counters, records: Sequence[RequestRecord]) -> Flag | None:

@@ -38,11 +38,11 @@ def audit_ratios(table: pd.DataFrame, note: str = "") -> go.Figure:
 
 def _dots(own: pd.DataFrame, y: list[float], name: str, colour: str) -> go.Scatter:
     bars = {"array": own["high"] - own["ratio"], "arrayminus": own["ratio"] - own["low"]}
+    hover = "%{text}: %{x:.3f}, %{customdata[0]} tokens, p = %{customdata[1]:.2g}"
     return go.Scatter(
         x=own["ratio"], y=y, mode="markers", name=name, legendgroup=name, marker={"size": 8, "color": colour},
-        error_x={"type": "data", **bars, "thickness": 1.5, "width": 3}, customdata=own[["test", "tokens", "p"]],
-        hovertemplate="%{customdata[0]}: %{x:.3f}, %{customdata[1]} tokens, p = %{customdata[2]:.2g}"
-        f"<extra>{name}</extra>",
+        error_x={"type": "data", **bars, "thickness": 1.5, "width": 3}, text=own["test"],
+        customdata=own[["tokens", "p"]], hovertemplate=f"{hover}<extra>{name}</extra>",
     )  # fmt: skip
 
 

@@ -18,6 +18,7 @@ from collections.abc import Callable, Generator, Sequence
 from concurrent.futures import Future, ProcessPoolExecutor, ThreadPoolExecutor, as_completed
 from contextlib import closing
 from dataclasses import replace
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -25,19 +26,19 @@ from labkit.errors import ConfigError, LabError
 from labkit.view import destination
 from labkit.view.batch_summary import Outcome, summary_page, told
 from labkit.view.grid import Job, load_grid, plan_jobs
-from labkit.view.report import build_index, build_report
+from labkit.view.report import Limits, build_index, build_report
 
 __all__ = ["run_batch", "make_report"]
 
-#: Makes the report of a job in a folder.
-Make = Callable[[Job, Path], Outcome]
+#: Makes the report of a job in a folder, within limits.
+Make = Callable[[Job, Path, Limits], Outcome]
 
 
-def make_report(job: Job, folder: Path) -> Outcome:
+def make_report(job: Job, folder: Path, limits: Limits) -> Outcome:
     """Build the report of ``job`` in a folder of its own and move it into ``folder`` when it is whole."""
     start, workshop = time.monotonic(), _workshop(job, folder)
     try:
-        build_report(job.notebook, job.parameters, out=workshop, name=job.name)
+        build_report(job.notebook, job.parameters, out=workshop, name=job.name, limits=limits)
     except LabError as error:
         return _became(job, "failed", seconds=time.monotonic() - start, error=str(error))
     for built, place in zip(_files(job.name, workshop), _files(job.name, folder), strict=True):
@@ -46,12 +47,12 @@ def make_report(job: Job, folder: Path) -> Outcome:
     return _became(job, "done", seconds=time.monotonic() - start, **told(_files(job.name, folder)[0]))
 
 
-def make_apart(job: Job, folder: Path) -> Outcome:
+def make_apart(job: Job, folder: Path, limits: Limits) -> Outcome:
     """:func:`make_report` in a process of its own: papermill changes folder and environment of the one it runs in, and
     a process that dies takes no other report along. What it and its kernel log goes into a file beside the notebook."""
     spawn, log = multiprocessing.get_context("spawn"), _workshop(job, folder) / "log"
     with ProcessPoolExecutor(1, mp_context=spawn, initializer=_log_to, initargs=(log,)) as own:
-        return own.submit(make_report, job, folder).result()
+        return own.submit(make_report, job, folder, limits).result()
 
 
 def _log_to(log: Path) -> None:
@@ -69,11 +70,12 @@ def run_batch(
     out: str = "reports",
     workers: int = 1,
     resume: bool = False,
+    limits: Limits | None = None,
     say: Callable[[str], None] = print,
     make: Make = make_apart,
 ) -> tuple[Path, list[Outcome]]:
     """Make every report of the grid at ``path``, at most ``workers`` at once; returns the page that sums them up, and
-    what became of each. A failed report does not stop the others.
+    what became of each. A failed report does not stop the others. ``limits``: deadlines of each notebook.
 
     Raises:
         ConfigError: the grid, a parameter or ``out`` is wrong; nothing was started.
@@ -89,7 +91,8 @@ def run_batch(
     books = _Books(stem, jobs, folder, remote)
     books.send_summary()  # before any work: a place that takes no files is known now
     kept = [job for job in jobs if resume and all(path.exists() for path in _files(job.name, folder))]
-    with closing(_made([job for job in jobs if job not in kept], folder, workers, make)) as made:
+    todo, limited = [job for job in jobs if job not in kept], partial(make, limits=limits or Limits())
+    with closing(_made(todo, folder, workers, limited)) as made:
         there = (_became(job, "kept", **told(_files(job.name, folder)[0])) for job in kept)
         for outcome in itertools.chain(there, made):
             say(books.add(outcome))
@@ -97,7 +100,9 @@ def run_batch(
     return folder / f"batch-{stem}.html", books.outcomes
 
 
-def _made(jobs: Sequence[Job], folder: Path, workers: int, make: Make) -> Generator[Outcome, None, None]:
+def _made(
+    jobs: Sequence[Job], folder: Path, workers: int, make: Callable[[Job, Path], Outcome]
+) -> Generator[Outcome, None, None]:
     """Outcomes as they come."""
     pool = ThreadPoolExecutor(max_workers=workers, thread_name_prefix="batch")
     try:

@@ -102,7 +102,7 @@ def _timeline(answer: Answer, say: Say, colour: str, *, tokens: int = 5) -> Char
     layout = _layout(f"{say('time for 5 tokens (ms)')}: {totals}", say("time for 5 tokens (ms)"), "")
     layout["xaxis"] |= {"range": [0, tokens * answer.tpot_ms * 1.3]} if lanes else {}
     layout |= {"barmode": "overlay"}
-    layout["yaxis"] |= {"autorange": "reversed"}
+    layout["yaxis"] |= {"autorange": "reversed", "automargin": True}  # names of any length
     return {"data": data, "layout": layout}
 
 
@@ -167,8 +167,8 @@ def _bars(rows: list[Row], column: str) -> dict[str, Any]:
 
 def _layout(title: str, x: str, y: str) -> dict[str, Any]:
     return {
-        "title": {"text": title, "font": {"size": 15}}, "height": 300, "margin": {"l": 56, "r": 16, "t": 44, "b": 84},
-        "xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}}, "template": _TEMPLATE,
+        "title": {"text": title, "font": {"size": 15}}, "height": 300, "margin": {"l": 60, "r": 16, "t": 44, "b": 84},
+        "xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}, "automargin": False}, "template": _TEMPLATE,
         "legend": {"font": {"size": 11}},
     }  # fmt: skip
 

@@ -72,7 +72,8 @@ def _dots(own: pd.DataFrame, heights: list[float], factor: float, axis: str, nam
         legendgroup=name,
         marker={"size": [11 if sure else 8 for sure in decided], "color": colour},
         error_x={"type": "data", "array": high - change, "arrayminus": change - low, "thickness": 1.5, "width": 4},
-        customdata=pd.DataFrame({"low": low, "high": high, "verdict": own["verdict"], "p": own["p"]}),
+        text=own["verdict"],
+        customdata=pd.DataFrame({"low": low, "high": high, "p": own["p"]}),
         hovertemplate=f"%{{x:+.2f}} [%{{customdata[0]:+.2f}}, %{{customdata[1]:+.2f}}] {axis.split()[1]}"
-        f", %{{customdata[2]}} (p = %{{customdata[3]:.2g}})<extra>{name}</extra>",
+        f", %{{text}} (p = %{{customdata[2]:.2g}})<extra>{name}</extra>",
     )

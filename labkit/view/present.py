@@ -11,8 +11,10 @@ from html import escape
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
+from labkit.analysis.related import related
 from labkit.drafters.card import Card
 from labkit.paths import DATA
 from labkit.records import FLAGS, Measurement
@@ -39,7 +41,10 @@ _NAMES = {
     "tokens_seen": "tokens seen",
 }  # fmt: skip
 #: Columns that hold words of labkit, which are said in the language of a report; others hold names and text of others.
-_SAID = {"kind", "source", "note", "cautions", "launches", "flags", "checked", "verdict", "finding"}
+_SAID = {
+    "kind", "source", "note", "cautions", "launches", "flags", "checked", "verdict", "finding", "figure", "claim",
+    "claimed", "comparable", "cell", "why", "test", "arm", "fault",
+}  # fmt: skip
 _DIGITS = {"tpot_ms": 1, "ttft_ms": 0, "step_ms": 1, "tokens_per_second": 1, "temperature": None}
 
 
@@ -79,6 +84,8 @@ def show(table: pd.DataFrame) -> Html:
 def _cell(column: str, value: Any) -> str:
     if value is None or value is pd.NA or (isinstance(value, float) and pd.isna(value)):
         return "–"
+    if isinstance(value, bool | np.bool_):
+        return "yes" if value else "no"
     if isinstance(value, float):
         digits = _DIGITS.get(column, 3)
         return f"{value:g}" if digits is None else f"{value:.{digits}f}"
@@ -118,7 +125,7 @@ def _origin(run: Run, measured: Sequence[Measurement]) -> dict[str, str]:
 
 
 def _flag_counts(measured: Sequence[Measurement]) -> dict[str, int]:
-    names = [flag.name for m in measured for flag in m.flags]
+    names = [flag.name for m in related(measured) for flag in m.flags]
     return {name: names.count(name) for name in dict.fromkeys(names)}
 
 

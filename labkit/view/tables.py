@@ -15,6 +15,7 @@ import pandas as pd
 
 from labkit.analysis import acceptance
 from labkit.analysis.pairs import Pairs, by_cell, cell_key, paired, sound
+from labkit.analysis.related import related
 from labkit.analysis.speedup import cell_tpot, speedup
 from labkit.records import Measurement, RequestRecord
 from labkit.view.audits import audit_tests, losslessness, partings
@@ -45,6 +46,7 @@ _ACCEPTANCE_COLUMNS = [
 #: Flags of a cell that make its speed doubtful.
 _TOUCH_SPEED = {
     "contaminated", "not_quiescent", "client_bound", "partial", "machine_busy", "not_warm", "idle_engine", "invariant",
+    "cache_mismatch",
 }  # fmt: skip
 #: A lower bound so many times the tokens per step cannot be the drafter's doing.
 IMPLAUSIBLE = 1.03
@@ -65,7 +67,7 @@ def cells(measurements: Sequence[Measurement]) -> pd.DataFrame:
         }
         | _acceptance_columns(m.records, m)
         | {"flags": "; ".join(f"{flag.name}: {flag.reason}" for flag in m.flags)}
-        for m in measurements
+        for m in related(measurements)
     ]
     return _frame(measurements, rows, [*CELL_KEYS, "block"], _CELL_COLUMNS)
 
@@ -77,7 +79,7 @@ def speedups(measurements: Sequence[Measurement], *, by: str | None = None, conf
     either arm that touch speed, and says where a speedup is above the tokens per step: a step with drafts is
     no shorter than one without, so the machine was slower under the baseline."""
     rows = []
-    for key, pairs in paired(measurements).items():
+    for key, pairs in paired(related(measurements)).items():
         for group in _groups(pairs, by):
             chosen = [(_only(base.records, by, group), _only(arm.records, by, group)) for base, arm in pairs]
             result = speedup(chosen, confidence=confidence)

@@ -83,6 +83,15 @@ def records(*tokens, **more):
     ]
 
 
+def test_conditional_rates_of_counters_where_steps_drafted_less_than_k():
+    """A lookup that finds nothing to the end of K; with arrays of each step nothing is lost."""
+    short = counters(engine(drafted=2400))
+    assert flags.censored(short, []).reason == "1000 steps drafted 2400 tokens of 3000, and the server sends no steps"
+    assert flags.censored(short, records(4, per_step_accepted=(3,), per_step_drafted=(3,))) is None
+    assert flags.censored(counters(engine()), []) is None
+    assert flags.censored(counters(engine(drafts=0, drafted=0, accepted=0, per_pos=(0, 0, 0))), []) is None
+
+
 def test_contamination_beyond_two_percent():
     assert flags.contamination(counters(engine(generated=1019)), records(500, 500)) is None
     flag = flags.contamination(counters(engine(generated=1021)), records(500, 500))

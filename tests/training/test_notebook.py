@@ -12,8 +12,8 @@ from labkit.view.report import build_report
 from tests.view.test_phrases import english, figure_texts, texts
 
 NOTEBOOK = Path(__file__).parents[2] / "notebooks" / "07_train_drafter.ipynb"
-#: Of the drafter, the plan, the licence; ids.
-NAMES = re.compile(r"tiny|just-trained|Apache|\b[0-9a-f]{8,}\b")
+#: Of runs, the drafter, the licence; ids.
+NAMES = re.compile(r"\d{8}-\d{6}-just-trained-[0-9a-f]+|just-trained|tiny|Apache|\b[0-9a-f]{8,}\b")
 
 
 @pytest.mark.engine

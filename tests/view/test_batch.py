@@ -12,6 +12,7 @@ from labkit.errors import ConfigError, ReportError
 from labkit.view import batch
 from labkit.view.batch import make_report, run_batch
 from labkit.view.present import SUMMARY_MIME
+from labkit.view.report import Limits
 from tests.view.test_destination import store
 from tests.view.test_report import FINISH, SHOW_SUMMARY, write
 
@@ -43,9 +44,10 @@ def built(monkeypatch):
     seen = {"asked": [], "at once": 0, "now": 0}
     lock = threading.Lock()
 
-    def make(notebook, parameters, *, out, name):
+    def make(notebook, parameters, *, out, name, limits):
         with lock:
             seen["asked"].append(dict(parameters))
+            seen["limits"] = limits
             seen["now"] += 1
             seen["at once"] = max(seen["at once"], seen["now"])
         time.sleep(0.05)
@@ -147,6 +149,13 @@ def test_an_interrupt_keeps_what_is_finished_and_starts_nothing_more(grid, built
     assert len(list((tmp_path / "out").glob("lab-*.html"))) == made
     _, outcomes, _ = run(grid(blocks=list(range(9))), tmp_path / "out", resume=True)
     assert states(outcomes).count("kept") == made
+
+
+def test_deadlines_are_those_of_every_notebook(grid, built, tmp_path):
+    run(grid(blocks=[1]), tmp_path / "out", limits=Limits(cell=7.0))
+    assert built["limits"] == Limits(cell=7.0)
+    run(grid(blocks=[1]), tmp_path / "out")
+    assert built["limits"] == Limits()
 
 
 def test_a_file_is_no_folder(grid, tmp_path):

@@ -11,7 +11,7 @@ from labkit.view.lab import Lab
 from tests.jupyter import ARTEFACTS, ROOT, outputs, page_at, run_all, scroll_to, serve, serve_page
 
 #: What notebook 01 opens.
-RUN = "drafters"
+RUN = "demo"
 CHARTS = """() => [...document.querySelectorAll('.labkit-grid > .js-plotly-plot')].map(chart => ({
   title: chart.layout.title.text,
   y: chart.data.map(trace => Array.from(trace.y ?? [])),
@@ -39,7 +39,7 @@ def press(page, label, key, times=1):
 
 @pytest.mark.browser
 def test_the_page_shows_what_the_tables_say(lab):
-    """K by keyboard, another drafter; the charts' data read back from the page; the state after a reload."""
+    """K and temperature by keyboard, another drafter; the charts' data read back; the state after a reload."""
     wanted = Lab(labkit.recorded(RUN))
     at = wanted.default()
     with page_at(lab, viewport={"width": 1500, "height": 1250}) as page:
@@ -49,10 +49,16 @@ def test_the_page_shows_what_the_tables_say(lab):
         scroll_to(page, "otherwise")
         page.screenshot(path=ARTEFACTS / "panel.png")
         _same(page, charts(wanted.answer(at), largest_k=8))
-        for key, step in (("ArrowRight", 1), ("ArrowLeft", -1)):
-            press(page, "K", key, 3)
-            at = replace(at, k=at.k + 3 * step)
+        step = 1
+        for _ in range(10):
+            step = {1: 1, 8: -1}.get(at.k, step)
+            press(page, "K", "ArrowRight" if step > 0 else "ArrowLeft")
+            at = replace(at, k=at.k + step)
             _same(page, charts(wanted.answer(at), largest_k=8))
+        press(page, "temperature", "ArrowRight", 10)
+        at = replace(at, temperature=0.5)
+        assert wanted.answer(at).selection.temperature == 0.4, "the measured one next to it"
+        _same(page, charts(wanted.answer(at), largest_k=8))
         page.locator(".widget-dropdown select").first.select_option(label="ngram (ngram)")
         page.wait_for_function("document.querySelector('.labkit-card h3').textContent.startsWith('ngram')")
         at = replace(at, drafter="ngram")

@@ -12,11 +12,17 @@ import pytest
 
 import labkit
 from labkit.analysis.bootstrap import Interval
+from labkit.analysis.compare import Compared, Comparison
+from labkit.analysis.drift import Drift
 from labkit.analysis.recommend import BARRED, Candidate, recommend
 from labkit.errors import ConfigError
 from labkit.records import FLAGS
+from labkit.references import load_references
 from labkit.view import findings, tables
 from labkit.view.board_state import board_state
+from labkit.view.comparison import changes_of, sentences
+from labkit.view.comparison_figure import change_by_cell
+from labkit.view.findings import sample_note
 from labkit.view.lab import Lab
 from labkit.view.learning import learning_curve, learning_table
 from labkit.view.packed import unpack
@@ -36,7 +42,12 @@ NAMES = {
     "top_k", "tokens", "num_speculative_tokens", "draft", "draft_model", "eagle", "eagle3", "ngram", "all", "code",
     "creative", "editing", "report", "text_to_sql", "sql", "en", "zh", "vLLM", "cards", "models", "drafters", "audit",
     "RUN", "sweep", "force", "python", "json", *FLAGS,
+    # of published figures
+    "Bench", "EAGLE", "GPT", "ICML", "Leviathan", "Llama", "MT", "OSS", "PLD", "RTX", "SGLang", "SPEED", "SQL", "Spec",
+    "SpS", "Vicuna", "XXL", "al", "et", "gram", "https", "Instruct", "Qwen2", "translation", "summaries",
 }  # fmt: skip
+#: Titles and addresses of sources.
+CITED = {text for reference in load_references() for text in (reference.source.title, reference.source.url)}
 
 
 def english(text):
@@ -199,6 +210,10 @@ def test_every_reason_of_a_recommendation(candidates):
         "reset: counters of engine 0, 1 went backwards; discard this cell", "absent: the metrics page has no drafts",
         "degenerate: 10 of 40 outputs repeat themselves; headline figures leave them out; not_warm: after 6 rounds two "
         "medians in a row still differed",
+        "censored: 1000 steps drafted 2400 tokens of 3000, and the server sends no steps",
+        "cache_mismatch: 40.0% of the prompt tokens came from the prefix cache, 0.2% in the baseline",
+        "drift: -6.9% in acceptance length (3.05, 2.96, 2.84 by block)",
+        "drift: +8.1% in time per token (37.00, 40.00 ms by block); absent: the metrics page has no drafts",
         "enabled_idle: speculation is on and no token was generated", "idle_engine: engine 1 of 2 did nothing",
         "enabled_no_drafts: 70 tokens were generated and none was drafted", "invariant: a count is negative",
         "not_enabled: the server has no speculative counters: it does not speculate",
@@ -235,6 +250,46 @@ def test_every_reason_of_a_recommendation(candidates):
 def test_everything_else(text):
     left = english(re.sub(r"\b(drafts|2520e)\b", "", ZH.say(text)))
     assert (ZH.say(text), left) == (ZH.say(text), [])
+
+
+def compared(verdict="no change", figure="tpot", position=None, **changes):
+    key = ("ngram", "ngram", 4, 0.8, 4) if changes.pop("k", 4) else ("baseline", None, 0, 0.0, 1)
+    known = {"before_key": key, "after_key": key, "before": 1.0, "after": 1.1, "p": 0.001, "prompts": 8}
+    change = Interval(low=-0.051, mid=0.082, high=0.114)
+    known |= {"blocks": (1, 1), "flags": (), "launches": "assumed", "change": change}
+    return Compared(figure=figure, position=position, verdict=verdict, **known | changes)
+
+
+FIGURES = [("tpot", None), ("speedup", None), ("acceptance_length", None), ("joint_rate", 3), ("divergence", None)]
+DRIFT = Drift(run="before", key=("baseline", None, 0, 0.0, 1), figure="tpot", values=(0.04, 0.05))
+COMPARISONS = {
+    "unknown": [compared("unknown", p=NAN)], "same": [compared()], "assumed": [compared(), compared("unknown")],
+    "worse": [compared("regression", *figure) for figure in FIGURES],
+    "better": [compared("improvement", *figure) for figure in FIGURES],
+    "both": [compared("regression"), compared("improvement", "speedup")],
+    "many": [compared("regression")] * 9, "anchor": [compared("regression", k=0)],
+    "anchor, faster": [compared("improvement", k=0, change=Interval(low=-0.2, mid=-0.1, high=-0.05))],
+    "measured": [compared(launches="measured", blocks=(3, 3))],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("figures", COMPARISONS.values(), ids=COMPARISONS)
+def test_every_word_of_a_comparison(figures):
+    unmatched = ("ngram K=2, T = 0, concurrency 1: only before", "ngram K=4, T = 0, concurrency 1: only after")
+    found = Comparison(figures=tuple(figures), drifts=(DRIFT,), setup=(), unmatched=unmatched, false_alarm=0.01)
+    table = changes_of(found)
+    drawn = ZH.figure(json.loads(change_by_cell(table, sample_note(table, "x")).to_json()))
+    shown = texts(ZH.html(show(table)._repr_mimebundle_()["text/html"]))
+    for text in [*map(ZH.say, sentences(found)), *figure_texts(drawn), *shown]:
+        assert not english(text), text
+
+
+CLAIMED = [text for r in load_references() for claim in r.claims for text in (claim.says, claim.remark) if text]
+
+
+@pytest.mark.parametrize("text", CLAIMED)
+def test_every_claim(text):
+    assert not english(ZH.say(text)), ZH.say(text)
 
 
 @pytest.fixture(scope="module")
@@ -307,9 +362,10 @@ def figure_texts(node, name=""):
     return [re.sub(r"<[^>]*>|%\{[^}]*\}", " ", node)] if shown else []
 
 
-@pytest.fixture(scope="module", params=["01_tuning_lab", "02_sweep_report"])
+@pytest.fixture(scope="module", params=["01_tuning_lab", "02_sweep_report", "03_losslessness", "05_compare"])
 def page(request, tmp_path_factory):
-    values = {"run": "data/recorded/drafters", "lang": "zh"}
+    names = ("run_a", "run_b") if request.param == "05_compare" else ("run",)
+    values = {name: "data/recorded/drafters" for name in names} | {"lang": "zh"}
     made = build_report(NOTEBOOKS / f"{request.param}.ipynb", values, out=tmp_path_factory.mktemp("zh"))
     return made.read_text(encoding="utf-8")
 
@@ -318,7 +374,7 @@ def test_a_report_in_chinese_holds_no_english(page):
     assert page.startswith('<!doctype html><html lang="zh">')
     body = page[page.index("<body>") :]
     recorded = labkit.recorded("drafters")
-    own = {recorded.id, recorded.plan.name, recorded.plan.id, recorded.workload_hash}
+    own = {recorded.id, recorded.plan.name, recorded.plan.id, recorded.workload_hash, *CITED} - {""}
     shown = [text for text in texts(body) if text not in own]
     shown = [re.sub("|".join(map(re.escape, own)), "", text) for text in shown]
     assert [text for text in shown if english(re.sub(r"\b[0-9a-f]{8,}\b", "", text))] == []
@@ -328,12 +384,11 @@ def test_its_figures_and_its_board_hold_no_english(page):
     figures = re.findall(r'<div class="figure"><div[^>]*></div><script type="application/json">(.*?)</script>', page)
     assert figures
     found = [text for figure in figures for text in figure_texts(json.loads(figure))]
-    packed = re.findall(r'"packed": "([^"]*)"', page)
-    assert len(packed) == 1
-    trees, roots = unpack(packed[0])
-    for charts, card in roots:
-        found += [text for chart in charts for text in figure_texts(trees[chart])]
-        found += texts("".join(trees[part] for part in card))
+    for packed in re.findall(r'"packed": "([^"]*)"', page):
+        trees, roots = unpack(packed)
+        for charts, card in roots:
+            found += [text for chart in charts for text in figure_texts(trees[chart])]
+            found += texts("".join(trees[part] for part in card))
     assert sorted({text for text in found if english(text)}) == []
 
 

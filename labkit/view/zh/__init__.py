@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from labkit.records import FLAGS
 from labkit.view.zh.audits import AUDITS
+from labkit.view.zh.claims import CLAIMS
+from labkit.view.zh.comparison import COMPARISON
 from labkit.view.zh.labels import LABELS
 from labkit.view.zh.prose import PROSE
 from labkit.view.zh.reasons import REASONS
@@ -13,4 +15,4 @@ __all__ = ["PHRASES"]
 
 _FLAGS = {f"{name}: {meaning}": f"{name}：{REASONS[meaning]}" for name, meaning in FLAGS.items()}
 
-PHRASES = {**AUDITS, **LABELS, **SENTENCES, **REASONS, **PROSE, **_FLAGS}
+PHRASES = {**AUDITS, **CLAIMS, **COMPARISON, **LABELS, **SENTENCES, **REASONS, **PROSE, **_FLAGS}

@@ -30,4 +30,37 @@ AUDITS = {
     "its answers are valid {check} less often ({without} without speculation, {with_it} with it, {n} prompts)":
         "它给出有效 {check} 的次数更少（不用推测解码 {without}，使用时 {with_it}，{n} 个提示）",
     "{d} K={k} at T = {t} is left out: {reason}.": "{d} K={k}（T = {t}）未被考虑：{reason}。",
+    # figure and tables of tests
+    "Nothing was audited above T = 0": "没有 T > 0 的审计",
+    "{arm} at T = {t:n} is not lossless: {test} (p = {p})": "{arm}（T = {t}）不是无损的：{test}（p = {p}）",
+    "No test finds a fault": "没有检验发现差错",
+    "No test finds a fault; a temperature {p:n} too high would have been found in all":
+        "没有检验发现差错；温度偏高 {p} 在每项审计中都会被发现",
+    "n = {a:n} to {b:n} tokens an audit, intervals 95 % · {workload}":
+        "n = 每项审计 {a} 至 {b} 个词元，95 % 区间 · {workload}",
+    "found / right": "发现值 / 正确值", "would have been found": "会被发现的偏差",
+    "{name:s}, would have been found": "{name}，会被发现的偏差",
+    "%{{text}}: %{{x:.3f}}, %{{customdata[0]}} tokens, p = %{{customdata[1]:.2g}}":
+        "%{{text}}：%{{x:.3f}}，%{{customdata[0]}} 个词元，p = %{{customdata[1]:.2g}}",
+    "test": "检验", "ratio": "比值", "visible": "会被发现的比值", "arm": "对比组", "parted": "分叉数",
+    "beyond near tie": "非近似平局的分叉数", "rate": "比率", "shipped prompts": "随附提示",
+    "speculation": "推测解码", "baseline again": "再次运行的基线", "baseline in other batches": "其他批次中的基线",
+    "all tokens": "所有词元", "recovered token": "替换词元", "outside": "前 20 名以外", "bonus token": "附加词元",
+    "position {i:n}": "位置 {i}", "category {name:s}": "类别 {name}", "not drafted": "没有草稿的词元",
+    "steps with drafts": "有草稿的步", "first of a step, drafted or not": "每步第一个词元，不论有无草稿",
+    "all partings": "所有分叉", "partings beyond a near tie": "非近似平局的分叉",
+    # why
+    "found by: {tests}": "由以下检验发现：{tests}",
+    "nothing was drafted in {n:n} tokens, so speculation was not audited; try other prompts":
+        "{n} 个词元中没有任何草稿，因此推测解码未被审计；请换其他提示",
+    "speculation changes greedy text oftener than asking again does: {tests}":
+        "推测解码改变贪心文本的次数多于重复提问：{tests}",
+    "beyond near ties it does not, so rounding breaks ties otherwise with speculation":
+        "除近似平局外并无差别，即推测解码时舍入以另一种方式打破平局",
+    "{arm}: {k:n} of {n:n} texts part from the baseline's, {c:n} of them beyond a near tie, the median at token {i:n}":
+        "{arm}：{n} 个文本中有 {k} 个与基线分叉，其中 {c} 个不是近似平局，中位数在第 {i} 个词元",
+    "{arm}: {k:n} of {n:n} texts part from the baseline's, {c:n} of them beyond a near tie":
+        "{arm}：{n} 个文本中有 {k} 个与基线分叉，其中 {c} 个不是近似平局",
+    "{n:n} prompts are too few: {m:n} that part with speculation alone would be a fault; ask for more":
+        "{n} 个提示太少：要有 {m} 个仅在推测解码时分叉才算差错；请多问一些",
 }  # fmt: skip

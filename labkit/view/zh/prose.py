@@ -100,4 +100,68 @@ PROSE = {
     "A drafter that was trained for minutes rarely pays; compare it with the ones that come with labkit "
     "(`labkit drafters cards`).":
         "只训练几分钟的草稿模型很少划算；请与 labkit 自带的草稿模型比较（`labkit drafters cards`）。",
+    # 03_losslessness
+    "Is it lossless?": "它是无损的吗？",
+    "Speculation promises the very text that the target would write without it; this notebook checks the promise, "
+    "drafter by drafter. It decides whether a drafter may be switched on at all, however fast it is.":
+        "推测解码承诺给出目标模型自己会写的文本；本笔记本逐个草稿模型检验这一承诺。它判断一个草稿模型无论多快，是否可以启用。",
+    "What do the audits say?": "审计说了什么？",
+    "The target alone scores every token that was sampled with speculation: if nothing is lost, tokens fall where the "
+    "target's own distribution puts them. An audit names a fault, or finds none, or says why it can tell nothing.":
+        "由目标模型单独给推测解码采样的每个词元打分：如果没有损失，词元就落在目标模型自己的分布所给的位置。"
+        "审计要么指出差错，要么没有发现，要么说明为何无法判断。",
+    "A fault disqualifies a drafter whatever its speed; what was not audited is not known to be lossless.":
+        "有差错的草稿模型无论多快都不予启用；未审计的不能认为是无损的。",
+    "How far is the text from what it should be, and what could have hidden?":
+        "文本偏离应有的样子多远，又可能漏掉什么？",
+    "For each place in a step the temperature that fits its tokens best is held against the one that was asked for; "
+    "one is right. The tick is the smallest deviation that would have been found: a few bonus tokens can hide more "
+    "than many first drafts.":
+        "对步中的每个位置，把最符合其词元的温度与要求的温度相比；比值为 1 即正确。短线是会被发现的最小偏差："
+        "少量附加词元可能掩盖的偏差大于大量的第一个草稿词元。",
+    "Trust a bar that covers one only as far as its tick is near.": "覆盖 1 的区间，只在短线离得近时才可相信。",
+    "Does greedy text stay the same?": "贪心文本保持不变吗？",
+    "Rounding may break a near tie otherwise when other requests share the batch, so even the target asked twice does "
+    "not always give one text. Speculation may part from it no oftener than the target parts from itself.":
+        "当其他请求同在一个批次时，舍入可能以另一种方式打破近似平局，因此目标模型被问两次也不总给出同一文本。"
+        "推测解码与它分叉的次数不得多于目标模型与自己分叉的次数。",
+    "A parting beyond a near tie is another choice, not rounding.": "不是近似平局的分叉是另一种选择，而不是舍入。",
+    "Does the target pass its own audit?": "目标模型通过自己的审计吗？",
+    "The target's own text is audited as a control. Where it fails, its server does something that the scores do not "
+    "know, and no verdict is given.":
+        "目标模型自己的文本作为对照也要审计。如果它不通过，说明其服务器做了打分所不知道的事，于是不下结论。",
+    "A control that fails points at the server's defaults, not at speculation.":
+        "对照不通过，问题在服务器的默认设置，而不在推测解码。",
+    "What may be switched on, then?": "那么可以启用什么？",
+    # 05_compare
+    "Did anything change between two runs?": "两次运行之间有什么变化吗？",
+    "This notebook sets two runs of the same cells side by side: two versions of vLLM, two drafters, or two days. It "
+    "decides whether the newer one may be taken, or has to be looked into first.":
+        "本笔记本把测量相同单元的两次运行并列：两个 vLLM 版本、两个草稿模型，或不同的两天。"
+        "它判断较新的一次是否可以采用，还是要先查明原因。",
+    "Is the newer run worse?": "较新的运行更差吗？",
+    "A change counts only where chance would not bring it about in any cell of the comparison. Prompts are drawn again "
+    "for both runs together, and how launches of one run scatter is held against what moved between the runs.":
+        "只有偶然不会在比较的任何单元中造成的变化才算数。两次运行的提示一起重抽，并以同一次运行中各次启动的离散程度"
+        "衡量两次运行之间的变化。",
+    "Which cells became faster or slower?": "哪些单元变快或变慢了？",
+    "A dot is what changed, its bar the interval; the shaded side is worse.":
+        "圆点为变化，竖线为区间；阴影一侧为变差。",
+    "When every cell moved with the baseline, the engine or the machine changed; when the speedups moved, the drafters "
+    "did.":
+        "所有单元都随基线移动时，变的是引擎或机器；加速比移动时，变的是草稿模型。",
+    "Is the tail of the proposal still accepted?": "草稿的尾部还被接受吗？",
+    "A draft that fits less well loses its last positions first, long before the speed shows it.":
+        "不那么合适的草稿模型最先失去最后几个位置，远早于速度显示出来。",
+    "The last kind of row counts greedy outputs that are not the baseline's: it may not grow.":
+        "最后一类行统计与基线不同的贪心输出：它不得增加。",
+    "How does the newer run stand beside what others claim?": "较新的运行与他人声称的相比如何？",
+    "Published figures, and the own cell that comes closest to each: first what may be compared, with what differs, "
+    "then what may not.":
+        "公开发表的数值，以及与每个数值最接近的自测单元：先列可比的及其差别，再列不可比的。",
+    "Ratios carry over to another machine with care, absolute speeds do not. A step that accepts four of five drafts "
+    "yields five tokens, not four: the target adds one of its own.":
+        "比值可以谨慎地用于另一台机器，绝对速度不行。接受五个草稿词元中的四个的一步产出五个词元，而不是四个："
+        "目标模型自己再加一个。",
+    "What was compared?": "比较了什么？",
 }  # fmt: skip

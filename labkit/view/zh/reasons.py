@@ -99,6 +99,12 @@ REASONS = {
     "{flag}: {a} of {b} requests failed": "{flag}：{b} 个请求中有 {a} 个失败", "first: {words}": "第一个：{words}",
     "{flag}: {a} of {b} outputs repeat themselves": "{flag}：{b} 个输出中有 {a} 个自我重复",
     "headline figures leave them out": "主要数值不含它们",
+    "{flag}: {a:n} of the prompt tokens came from the prefix cache, {b:n} in the baseline":
+        "{flag}：提示词元中有 {a} 来自前缀缓存，基线为 {b}",
+    "{flag}: {x:n} in {figure} ({values:n} ms by block)": "{flag}：{figure} {x}（各轮：{values} 毫秒）",
+    "{flag}: {x:n} in {figure} ({values:n} by block)": "{flag}：{figure} {x}（各轮：{values}）",
+    "{flag}: {n:n} steps drafted {a:n} tokens of {b:n}, and the server sends no steps":
+        "{flag}：{n} 步只起草了 {b} 个词元中的 {a} 个，而服务器不发送每步的数据",
     "{flag}: {a} chunks/s": "{flag}：每秒 {a} 个数据块", "this client keeps up with {n}": "本客户端最多跟得上 {n} 个",
     "{flag}: {n} requests of others ran at the start": "{flag}：开始时有其他人的 {n} 个请求在运行",
     "{flag}: after {n} rounds two medians in a row still differed": "{flag}：{n} 轮之后，连续两个中位数仍不一致",
