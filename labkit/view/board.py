@@ -28,23 +28,15 @@ async function render({model, el}) {
   const themed = layout => document.body.dataset.jpThemeLight !== "false" ? layout : {
     ...layout, paper_bgcolor: "#1e1e1e", plot_bgcolor: "#1e1e1e", font: {color: "#ddd"},
     xaxis: axis(layout.xaxis), yaxis: axis(layout.yaxis)};
-  const drawn = new WeakMap();  // of each place: the chart that is there
-  const paint = async (place, width, chart) => {
-    const layout = {...themed(chart.layout), width};
-    const [last, text] = [drawn.get(place), JSON.stringify([chart.data, layout])];
-    if (last?.text === text) return;
-    const data = kept(last?.data, chart.data);
-    drawn.set(place, {text, data});
-    await Plotly.react(place, data, layout, {displayModeBar: false});
-  };
   let busy = false, again = false;
   async function draw() {
     if (busy) { again = true; return; }
     busy = true;
     const {charts, card: html} = model.get("state");
     fill(card, html);
-    const all = places(grid, charts.length), wide = widths(all);
-    await settled(card, all.map((place, i) => paint(place, wide[i], charts[i])));
+    const shown = places(grid, charts.length);
+    await settled(card, charts.map(({data, layout}, i) => Plotly.react(
+      shown[i], data, {...themed(layout), autosize: true}, {displayModeBar: false, responsive: true})));
     el.dataset.drawn = String(Number(el.dataset.drawn || 0) + 1);
     busy = false;
     if (again) { again = false; draw(); }
@@ -53,10 +45,7 @@ async function render({model, el}) {
   const theme = new MutationObserver(draw);
   theme.observe(document.body, {attributes: true, attributeFilter: ["data-jp-theme-light"]});
   await draw();
-  let width = grid.clientWidth;
-  const size = new ResizeObserver(() => { if (grid.clientWidth !== width) { width = grid.clientWidth; draw(); } });
-  size.observe(grid);
-  return () => { theme.disconnect(); size.disconnect(); for (const chart of grid.children) Plotly.purge(chart); };
+  return () => { theme.disconnect(); for (const chart of grid.children) Plotly.purge(chart); };
 }
 export default {render};
 """
@@ -68,7 +57,6 @@ class Board(anywidget.AnyWidget):
     _esm = asset("library.js") + _RENDER
     _css = """
     .labkit-board .labkit-grid {display: grid; grid-template-columns: repeat(auto-fit, minmax(430px, 1fr)); gap: 8px;}
-    .labkit-board .labkit-grid > div {min-width: 0; min-height: 300px; contain: content;}
     .labkit-board .labkit-card {border-left: 4px solid #009E73; padding: 8px 14px; margin: 6px 0;}
     .labkit-board .labkit-card h3 {margin: 2px 0 6px;}
     .labkit-board table.labkit td, .labkit-board table.labkit th {padding: 2px 14px 2px 0; text-align: left;}

@@ -24,11 +24,6 @@ function places(grid, count) {
   return [...grid.children];
 }
 
-// Read together, before anything is drawn: asked for between two drawings each would lay out the whole page anew.
-function widths(places) {
-  return places.map(place => place.clientWidth || 480);  // of a page that is not shown yet none is known
-}
-
 // Shows a card anew, with its reasons open where they were.
 function fill(card, html) {
   const open = card.querySelector('details')?.open;
@@ -40,15 +35,4 @@ function fill(card, html) {
 async function settled(card, drawing) {
   for (const {reason} of await Promise.allSettled(drawing)) if (reason)
     card.append(Object.assign(document.createElement('p'), {className: 'labkit-missing', textContent: String(reason)}));
-}
-
-// `fresh`, where a part equals that of `old` with the old part itself: plotly takes another list for changed data.
-function kept(old, fresh) {
-  if (typeof old !== 'object' || typeof fresh !== 'object' || !old || !fresh) return fresh;
-  let same = Object.keys(old).length === Object.keys(fresh).length;
-  for (const key of Object.keys(fresh)) {
-    fresh[key] = kept(old[key], fresh[key]);
-    same &&= fresh[key] === old[key];
-  }
-  return same ? old : fresh;
 }

@@ -5,13 +5,14 @@ const PAPER = 680;  // pixels: the width of a chart on a printed page
 const night = matchMedia('(prefers-color-scheme: dark)');
 let printing = false;
 
-function paint(place, figure, width = place.clientWidth) {
+function paint(place, figure) {
   let {data, layout} = figure;
   if (night.matches && !printing) {
     const text = NIGHT.reduce((text, [day, dark]) => text.replaceAll(day, dark), JSON.stringify(figure));
     ({data, layout} = JSON.parse(text));
   }
-  return Plotly.react(place, data, {...layout, width: printing ? PAPER : width}, {displayModeBar: false});
+  if (printing) layout = {...layout, width: PAPER};
+  return Plotly.react(place, data, layout, {responsive: true, displayModeBar: false});
 }
 
 function inWindow({element}) {
@@ -32,11 +33,6 @@ function inWindow({element}) {
 
   const again = () => all.forEach(({draw}) => draw());
   night.addEventListener('change', again);
-  let wide = innerWidth, soon = 0;
-  addEventListener('resize', () => {
-    clearTimeout(soon);
-    soon = setTimeout(() => { if (innerWidth !== wide) { wide = innerWidth; again(); } }, 100);
-  });
   for (const [event, on] of [['beforeprint', true], ['afterprint', false]])
     addEventListener(event, () => { printing = on; again(); });
   document.body.dataset.ready = 'yes';

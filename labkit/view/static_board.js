@@ -45,9 +45,8 @@ async function board(element, prefix) {
       if (controls[i].type === 'range') controls[i].nextElementSibling.value = texts[controls[i].value];
     });
     fill(card, parts.map(part => pool[part]).join(''));
-    const all = places(charts, drawn.length), wide = widths(all);
-    await settled(card, all.map((place, i) =>
-      drawn[i] !== old[i] && paint(place, grow(pool, drawn[i], lists), wide[i])));
+    await settled(card, places(charts, drawn.length).map((place, i) =>
+      drawn[i] !== old[i] && paint(place, grow(pool, drawn[i], lists))));
     element.dataset.drawn = String(Number(element.dataset.drawn || 0) + 1);
   };
   const moved = () => {
