@@ -44,7 +44,7 @@ NAMES = {
     "RUN", "sweep", "force", "python", "json", *FLAGS,
     # of published figures
     "Bench", "EAGLE", "GPT", "ICML", "Leviathan", "Llama", "MT", "OSS", "PLD", "RTX", "SGLang", "SPEED", "SQL", "Spec",
-    "SpS", "Vicuna", "XXL", "al", "et", "gram", "https", "Instruct", "Qwen2", "translation", "summaries",
+    "SpS", "Vicuna", "XXL", "al", "et", "gram", "https", "Instruct", "Qwen", "bench", "translation", "summaries",
 }  # fmt: skip
 #: Titles and addresses of sources.
 CITED = {text for reference in load_references() for text in (reference.source.title, reference.source.url)}
