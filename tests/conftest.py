@@ -43,6 +43,10 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _no_engine() -> str | None:
     if importlib.util.find_spec("vllm") is None:
         return "vLLM is not installed here"
+    return _no_demo()
+
+
+def _no_demo() -> str | None:
     try:
         locate("demo")
     except ConfigError as error:
@@ -55,10 +59,8 @@ def demo_folder() -> Callable[[str], Path]:
     """``demo_folder(name)``: where a demo model lies; skips where none was made, which 'make test' does."""
 
     def folder(name: str) -> Path:
-        try:
-            locate("demo")
-        except ConfigError as error:
-            pytest.skip(str(error))
+        if reason := _no_demo():
+            pytest.skip(reason)
         return Path(locate(name))  # another one that is missing is a fault
 
     return folder

@@ -380,11 +380,13 @@ def test_a_report_in_chinese_holds_no_english(page):
     assert [text for text in shown if english(re.sub(r"\b[0-9a-f]{8,}\b", "", text))] == []
 
 
-def test_its_figures_and_its_board_hold_no_english(page):
+def test_its_figures_and_its_board_hold_no_english(page, request):
     figures = re.findall(r'<div class="figure"><div[^>]*></div><script type="application/json">(.*?)</script>', page)
     assert figures
     found = [text for figure in figures for text in figure_texts(json.loads(figure))]
-    for packed in re.findall(r'"packed": "([^"]*)"', page):
+    boards = re.findall(r'"packed": "([^"]*)"', page)
+    assert len(boards) == (request.node.callspec.params["page"] in ("01_tuning_lab", "02_sweep_report"))
+    for packed in boards:
         trees, roots = unpack(packed)
         for charts, card in roots:
             found += [text for chart in charts for text in figure_texts(trees[chart])]
