@@ -2,15 +2,18 @@
 
 The time of a step with a running batch of B requests is modelled as
 
-    t(B, K) = a + b·B·(K + 1) + [K > 0]·(e + K·(c + d·B))
+    t(B, K) = a + b·B + s·(e + g·B + c·K) + d·f·B·K
 
-a: the step itself; b: each verified token; e, c, d of a drafter: switching it on, each draft, each draft of each
-request. All are ≥ 0 (non-negative least squares on relative errors); a and b are shared by all drafters. A drafter
-that proposes on a share f of the steps takes f·t(B, K) + (1 − f)·t(B, 0).
+f: the share of a request's steps with a draft; s = 1 − (1 − f)^B: the share of steps in which any of the B drafts,
+for one that does makes it a longer step for all. a: the step itself; b: each request in it; of a drafter, e: a step
+with drafts; g: each request in such a step; c: each draft position; d: each drafted and verified token. All are ≥ 0
+(non-negative least squares on relative errors); a and b are shared by all drafters. Where the very drafter, K and
+batch were measured, the fit is multiplied by what they took over what it says (their geometric mean): some K cost
+what no line tells, as kernels have sizes they like.
 
-What the cells cannot tell apart is left out: b and d where all batches are one, so that a and c hold them; e of a
-drafter measured at one K. Such coefficients describe the measured cells and no others, so nothing is answered
-outside the range of K and B that was measured, nor inside it where the cells do not determine the answer.
+What the cells cannot tell apart is left out: b, g and d where all batches are one, so that a, e and c hold them; e
+and g of a drafter measured at one K. Such coefficients describe the measured cells and no others, so nothing is
+answered outside the range of K and B that was measured, nor inside it where the cells do not determine the answer.
 
 *Conventions*: seconds; B is the mean running batch, not the number of users; a drafter of None is the baseline.
 """
@@ -21,6 +24,7 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
+from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
@@ -72,23 +76,31 @@ class LeftOut:
 
 @dataclass(frozen=True, kw_only=True)
 class CostModel:
-    """Coefficients by name: ``a``, ``b`` and, for a drafter D, ``e:D``, ``c:D``, ``d:D``; those that the cells
-    cannot tell apart are missing. ``left_out`` holds the leave-one-cell-out errors."""
+    """Coefficients by name: ``a``, ``b`` and, for a drafter D, ``e:D``, ``g:D``, ``c:D``, ``d:D``; those that the
+    cells cannot tell apart are missing. ``left_out`` holds the leave-one-cell-out errors."""
 
     coefficients: dict[str, float]
     cells: tuple[CostCell, ...]
     left_out: tuple[LeftOut, ...] = ()
 
-    def step_seconds(self, drafter: str | None, k: int, batch: float, *, drafted_share: float = 1.0) -> float:
-        """Predicted mean duration of a decode step.
+    def step_seconds(self, drafter: str | None, k: int, batch: float, *, drafted_share=1.0):
+        """Predicted mean duration of a decode step; an array for an array of drafted shares.
 
         Raises:
             PredictionError: the cells do not determine it; says which cell to measure.
         """
-        asked = CostCell(drafter=drafter, k=k, batch=batch, step_seconds=1.0, drafted_share=drafted_share)
+        usual = float(np.mean(drafted_share))
+        asked = CostCell(drafter=drafter, k=k, batch=batch, step_seconds=1.0, drafted_share=usual)
         if why := _refusal(self.cells, list(self.coefficients), asked):
             raise PredictionError(why)
-        return _step_seconds(self.coefficients, asked)
+        fitted = _step_seconds(self.coefficients, _terms(drafter, k, batch, drafted_share))
+        return fitted * self._beyond_fit(asked)
+
+    def _beyond_fit(self, asked: CostCell) -> float:
+        """Measured over fitted at the very place of ``asked``, at any temperature: a geometric mean; elsewhere 1."""
+        there = [cell for cell in self.cells if _same_place(cell, asked)]
+        off = [math.log(cell.step_seconds / _step_seconds(self.coefficients, _terms_of(cell))) for cell in there]
+        return math.exp(sum(off) / len(off)) if off else 1.0
 
     def errors(self, drafter: str) -> list[float]:
         """Leave-one-cell-out errors that tell how wrong the fit is for ``drafter``: of its own cells, and of all
@@ -128,28 +140,31 @@ def fit_cost(cells: Sequence[CostCell]) -> CostModel:
     left_out = []
     for cell in cells:
         if rest := _rest(cells, names, cell):
-            error = _step_seconds(_solve(rest, names), cell) / cell.step_seconds - 1
+            error = _step_seconds(_solve(rest, names), _terms_of(cell)) / cell.step_seconds - 1
             left_out.append(LeftOut(cell=cell, error=error))
     return CostModel(coefficients=_solve(cells, names), cells=tuple(cells), left_out=tuple(left_out))
 
 
-def _terms(cell: CostCell) -> dict[str, float]:
-    """Factor of each coefficient in the mean step time of ``cell``."""
-    share = cell.drafted_share if cell.k else 0.0
-    terms = {"a": 1.0, "b": cell.batch * (1 + share * cell.k)}
-    if cell.k:
-        terms |= {f"e:{cell.drafter}": share, f"c:{cell.drafter}": share * cell.k}
-        terms |= {f"d:{cell.drafter}": share * cell.k * cell.batch}
+def _terms(drafter: str | None, k: int, batch: float, drafted_share=1.0) -> dict[str, Any]:
+    """Factor of each coefficient in the mean step time; arrays for an array of shares."""
+    terms = {"a": 1.0, "b": batch}
+    if k:
+        any_drafts = 1 - (1 - drafted_share) ** batch
+        terms |= {f"e:{drafter}": any_drafts, f"g:{drafter}": any_drafts * batch, f"c:{drafter}": any_drafts * k}
+        terms |= {f"d:{drafter}": drafted_share * batch * k}
     return terms
+
+
+def _terms_of(cell: CostCell) -> dict[str, Any]:
+    return _terms(cell.drafter, cell.k, cell.batch, cell.drafted_share)
 
 
 def _rows(cells: Sequence[CostCell], names: Sequence[str]) -> np.ndarray:
     """Terms [cell, coefficient] as parts of each cell's own step time."""
-    return np.array([[_terms(cell).get(name, 0.0) / cell.step_seconds for name in names] for cell in cells])
+    return np.array([[_terms_of(cell).get(name, 0.0) / cell.step_seconds for name in names] for cell in cells])
 
 
-def _step_seconds(coefficients: dict[str, float], cell: CostCell) -> float:
-    terms = _terms(cell)
+def _step_seconds(coefficients: dict[str, float], terms: dict[str, Any]):
     return sum(value * terms.get(name, 0.0) for name, value in coefficients.items())
 
 
@@ -163,9 +178,11 @@ def _told_apart(cells: Sequence[CostCell]) -> list[str]:
     names = ["a", "b"] if _several_batches(cells) else ["a"]
     for drafter in sorted({cell.drafter for cell in cells if cell.drafter}):
         own = [cell for cell in cells if cell.drafter == drafter]
-        names += [f"e:{drafter}"] if len({cell.k for cell in own}) > 1 else []
+        several_k, several_batches = len({cell.k for cell in own}) > 1, _several_batches(own)
+        names += [f"e:{drafter}"] if several_k else []
+        names += [f"g:{drafter}"] if several_k and several_batches else []
         names += [f"c:{drafter}"]
-        names += [f"d:{drafter}"] if _several_batches(own) else []
+        names += [f"d:{drafter}"] if several_batches else []
     return names
 
 

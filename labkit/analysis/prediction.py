@@ -1,11 +1,12 @@
 """Speed of a K that was not measured: a replay's tokens per step over the cost model's step time.
 
-    TPOT(K) = (f·t(B, K) + (1 − f)·t(B, 0)) / tokens per step        speedup = t(B, 0) / TPOT(K)
+    TPOT(K) = t(B, K) / tokens per step        speedup = t(B, 0) / TPOT(K)
 
-f is the share of decode steps with a draft. The interval holds two errors: requests are resampled, which moves
-tokens per step and f together; and the fit is as wrong as it was on cells left out of it, a factor exp(σ·t) with σ
-the root mean square of those errors and t of Student's distribution with as many degrees of freedom as there are
-errors: σ is not well known from a few.
+t is the cost model's step time, where drafts are made on a share f of a request's steps. The interval holds two
+errors: requests are resampled, which moves tokens per step and f together; and the fit is as wrong as it was on
+cells left out of it, a factor exp(σ·t) with σ the root mean square of those errors and t of Student's distribution
+with as many degrees of freedom as there are errors: σ is not well known from a few. (Where the cost model was
+measured at that very K and batch it does better than that; the interval is then too wide, not too narrow.)
 
 *Conventions*: seconds; B is the mean running batch, the same with and without speculation.
 """
@@ -69,11 +70,11 @@ def predict(
     Raises:
         PredictionError: the measured cells do not determine the step time; says which cell to measure.
     """
-    plain, drafted = model.step_seconds(None, 0, batch), model.step_seconds(drafter, k, batch)
-    error = model.error(drafter)
-    mid = _tpot(plain, drafted, given.tokens_per_step, given.drafted_share)
-    shares = np.asarray(given.drafted_share_replicates, dtype=float)
-    sampled = _tpot(plain, drafted, np.asarray(given.tokens_per_step_replicates, dtype=float), shares)
+    plain = model.step_seconds(None, 0, batch)
+    shares = np.append(given.drafted_share, given.drafted_share_replicates)
+    tokens = np.append(given.tokens_per_step, given.tokens_per_step_replicates)
+    mid, *_ = per_token = model.step_seconds(drafter, k, batch, drafted_share=shares) / tokens
+    sampled, error = per_token[1:], model.error(drafter)
     spared = len(model.errors(drafter))
     noise = np.random.default_rng([seed, 1]).standard_t(max(spared, 1), sampled.size)  # no stream that drew requests
     replicates = sampled * np.exp(np.clip((error or 0.0) * noise, -_WILD, _WILD))
@@ -105,10 +106,6 @@ def yields(replayed: Replay, prompts: Sequence[str], *, seed: int = 0) -> list[Y
         )
         for j in range(len(replayed.ks))
     ]
-
-
-def _tpot(plain: float, drafted: float, tokens_per_step, share):
-    return (share * drafted + (1 - share) * plain) / tokens_per_step
 
 
 def _caution(model: CostModel, drafter: str) -> str:
