@@ -34,9 +34,10 @@ async function render({model, el}) {
     busy = true;
     const {charts, card: html} = model.get("state");
     fill(card, html);
-    const shown = places(grid, charts.length);
-    await settled(card, charts.map(({data, layout}, i) => Plotly.react(
-      shown[i], data, {...themed(layout), autosize: true}, {displayModeBar: false, responsive: true})));
+    const shown = places(grid, charts.length), theme = document.body.dataset.jpThemeLight;
+    const paint = (plot, {data, layout}) => Plotly.react(
+      plot, data, {...themed(layout), autosize: true}, {displayModeBar: false});
+    await settled(card, charts.map((chart, i) => show(shown[i], chart, theme, paint)));
     el.dataset.drawn = String(Number(el.dataset.drawn || 0) + 1);
     busy = false;
     if (again) { again = false; draw(); }
@@ -45,24 +46,29 @@ async function render({model, el}) {
   const theme = new MutationObserver(draw);
   theme.observe(document.body, {attributes: true, attributeFilter: ["data-jp-theme-light"]});
   await draw();
-  return () => { theme.disconnect(); for (const chart of grid.children) Plotly.purge(chart); };
+  // A cell is drawn before it has its width, and changes it when a side bar opens: the window stays as it is.
+  let width = 0;
+  const sized = new ResizeObserver(() => {
+    if (!grid.clientWidth || grid.clientWidth === width) return;
+    width = grid.clientWidth;
+    grid.querySelectorAll(".js-plotly-plot").forEach(plot => Plotly.Plots.resize(plot));
+  });
+  sized.observe(grid);
+  return () => {
+    for (const watch of [theme, sized]) watch.disconnect();
+    grid.querySelectorAll(".js-plotly-plot").forEach(plot => Plotly.purge(plot));
+  };
 }
 export default {render};
 """
 
 
 class Board(anywidget.AnyWidget):
-    """``state``: {"charts": [{"data", "layout"}, …], "card": HTML}. The HTML must be escaped already."""
+    """``state``: {"charts": [:data:`labkit.view.board_charts.Chart`, …], "card": HTML}. The HTML must be escaped
+    already."""
 
     _esm = asset("library.js") + _RENDER
-    _css = """
-    .labkit-board .labkit-grid {display: grid; grid-template-columns: repeat(auto-fit, minmax(430px, 1fr)); gap: 8px;}
-    .labkit-board .labkit-card {border-left: 4px solid #009E73; padding: 8px 14px; margin: 6px 0;}
-    .labkit-board .labkit-card h3 {margin: 2px 0 6px;}
-    .labkit-board table.labkit td, .labkit-board table.labkit th {padding: 2px 14px 2px 0; text-align: left;}
-    .labkit-board .labkit-missing {color: #B34700;}
-    .labkit-board code {user-select: all; white-space: pre-wrap; word-break: break-all;}
-    """
+    _css = asset("board.css")
     library = traitlets.Bytes().tag(sync=True)
     state = traitlets.Dict({"charts": [], "card": ""}).tag(sync=True)
 

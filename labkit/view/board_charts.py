@@ -1,28 +1,30 @@
-"""The panel's charts as plain plotly JSON: an answer in, data and layout out. Made anew at every move of a slider,
-so no plotly object is built here; axes keep their range while K, drafter and load move.
+"""The panel's charts as plain JSON: an answer in, titles, marks and plotly's data and layout out. Made anew at every
+move of a slider, so no plotly object is built here; axes keep their range while K, drafter and load move. What moves
+with every setting, title and mark, stands outside of what plotly draws: it need not draw the rest again.
 
 Measured is a filled dot with its interval, replayed a solid line, predicted a dashed line in its band, interpolated a
-dotted one; the baseline is grey; below 1× is shaded.
+dotted one; the baseline is grey; below 1× is shaded; a ring on a dotted line marks the chosen setting.
 """
 
 from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Callable
-from itertools import accumulate
 from math import isnan
 from typing import Any
 
 from plotly.colors import hex_to_rgb
 
+from labkit.view.board_timeline import timeline
 from labkit.view.frames import HERE, RANK, Row
 from labkit.view.lab import Answer
 from labkit.view.style import BASELINE, NO_GAIN, TEMPLATE, colours, plain
 from labkit.view.words import word
 
-__all__ = ["Chart", "charts"]
+__all__ = ["Chart", "charts", "whole"]
 
-#: ``{"data": [...], "layout": {...}}``
+#: ``{"title": text, "mark": {"x", "y", "colour"} or None, "data": [...], "layout": {...}}``, or where plotly draws
+#: nothing ``{"title": text, "html": HTML}``, escaped.
 Chart = dict[str, Any]
 Say = Callable[[str], str]
 
@@ -41,9 +43,19 @@ def charts(answer: Answer, language: str = "en", *, largest_k: int) -> list[Char
         _over_k(answer, "speedup", say, colour, largest_k, unit="×"),
         _by_position(answer, say, colour[answer.selection.drafter], largest_k),
         _over_k(answer, "tokens_per_step", say, colour, largest_k, unit=""),
-        _timeline(answer, say, colour[answer.selection.drafter]),
+        timeline(answer, say, colour[answer.selection.drafter]),
         _over_temperature(answer, say, colour[answer.selection.drafter]),
     ]
+
+
+def whole(chart: Chart) -> dict[str, Any]:
+    """A chart that plotly draws, as a figure that says everything itself."""
+    layout = chart["layout"] | {"title": {"text": plain(chart["title"]), "font": {"size": 15}}, "height": 320}
+    layout["margin"] = layout["margin"] | {"t": 44}
+    if mark := chart["mark"]:
+        ring = [] if mark["y"] is None else [_ring(mark["x"], mark["y"], mark["colour"])]
+        layout["shapes"] = [*layout.get("shapes", []), _line_at(mark["x"]), *ring]
+    return {"data": chart["data"], "layout": layout}
 
 
 def _over_k(answer: Answer, column: str, say: Say, colour: dict[str, str], largest_k: int, *, unit: str) -> Chart:
@@ -54,13 +66,11 @@ def _over_k(answer: Answer, column: str, say: Say, colour: dict[str, str], large
         data += _one_entry(_marks(rows, "k", column, name, colour[drafter], faint, kind, unit), drafter, named)
     point = answer.chosen
     title = say("speedup" if column == "speedup" else "tokens per step")
-    layout = _layout(f"{title}: {_figure(point, column, unit)}", say("K"), title)
+    layout = _layout(say("K"), title) | {"shapes": _no_gain() if column == "speedup" else []}
     layout["xaxis"] |= {"range": [0.5, largest_k + 0.5], "dtick": 1}
     layout["yaxis"] |= {"range": _range(answer, column)}
-    layout["shapes"] = [_line_at(chosen.k), *(_no_gain() if column == "speedup" else [])]
-    if point and not isnan(point[column]):
-        layout["shapes"].append(_ring(chosen.k, point[column], colour[chosen.drafter]))
-    return {"data": data, "layout": layout}
+    mark = {"x": chosen.k, "y": _known(point[column]) if point else None, "colour": colour[chosen.drafter]}
+    return {"title": f"{title}: {_figure(point, column, unit)}", "mark": mark, "data": data, "layout": layout}
 
 
 def _by_position(answer: Answer, say: Say, colour: str, largest_k: int) -> Chart:
@@ -76,34 +86,11 @@ def _by_position(answer: Answer, say: Say, colour: str, largest_k: int) -> Chart
         given = {"x": joint["x"], "y": _list(rows, "conditional"), "name": say("given those before"), "mode": "markers"}
         data = [joint, given | {"marker": {"color": colour, "size": 8, "symbol": "diamond-open"}}]
     first = f"{rows[0]['joint']:.0%}" if rows else "–"
-    layout = _layout(f"{say('acceptance')}: {first} {say('draft position').lower()} 1", say("draft position"), "")
+    layout = _layout(say("draft position"), "")
     layout["xaxis"] |= {"range": [0.5, largest_k + 0.5], "dtick": 1}
     layout["yaxis"] |= {"range": [-0.03, 1.03], "tickformat": ".0%"}
-    return {"data": data, "layout": layout}
-
-
-def _timeline(answer: Answer, say: Say, colour: str, *, tokens: int = 5) -> Chart:
-    """Mode A, a token a step; mode B, several: how long ``tokens`` tokens take."""
-    lanes = [(say("no speculation"), answer.tpot_ms, 1.0, BASELINE)] if answer.tpot_ms > 0 else []
-    if lanes and (point := answer.chosen) and point["speedup"] > 0:
-        name = f"{plain(point['drafter'])} K={point['k']}"
-        lanes.append((name, answer.tpot_ms / point["speedup"], point["tokens_per_step"], colour))
-    data = []
-    for name, tpot, per_step, shade in lanes:
-        yielded = _steps(tokens, per_step)
-        ends = list(accumulate(part * tpot for part in yielded))
-        bars = {"x": [part * tpot for part in yielded], "base": [0.0, *ends[:-1]]}
-        text = [f"{part:.2g}" if per_step > 0 else "" for part in yielded]
-        data.append(
-            {"type": "bar", "orientation": "h", "y": [name] * len(yielded), **bars, "text": text, "showlegend": False,
-             "marker": {"color": shade, "line": {"color": "white", "width": 2}}, "hoverinfo": "x+text"}
-        )  # fmt: skip
-    totals = " → ".join(f"{tokens * tpot:.0f} ms" for _, tpot, _, _ in lanes) or "–"
-    layout = _layout(f"{say('time for 5 tokens (ms)')}: {totals}", say("time for 5 tokens (ms)"), "")
-    layout["xaxis"] |= {"range": [0, tokens * answer.tpot_ms * 1.3]} if lanes else {}
-    layout |= {"barmode": "overlay"}
-    layout["yaxis"] |= {"autorange": "reversed", "automargin": True}  # names of any length
-    return {"data": data, "layout": layout}
+    title = f"{say('acceptance')}: {first} {say('draft position').lower()} 1"
+    return {"title": title, "mark": None, "data": data, "layout": layout}
 
 
 def _over_temperature(answer: Answer, say: Say, colour: str) -> Chart:
@@ -115,14 +102,13 @@ def _over_temperature(answer: Answer, say: Say, colour: str) -> Chart:
         best.setdefault(row["temperature"], row["speedup"])
     known = [speedup for speedup in best.values() if not isnan(speedup)]
     spread = f"{known[0]:.2f}× … {known[-1]:.2f}×" if len(known) > 1 else "–"
-    layout = _layout(f"{say('temperature')}: {spread}", say("temperature"), say("speedup"))
+    layout = _layout(say("temperature"), say("speedup")) | {"shapes": _no_gain()}
     low, high = answer.ranges["temperature"]
     layout["xaxis"] |= {"range": [low - 0.05, high + 0.05]}
     layout["yaxis"] |= {"range": _range(answer, "speedup")}
-    layout["shapes"] = [_line_at(chosen.temperature), *_no_gain()]
-    if answer.chosen and not isnan(answer.chosen["speedup"]):
-        layout["shapes"].append(_ring(chosen.temperature, answer.chosen["speedup"], colour))
-    return {"data": data, "layout": layout}
+    height = _known(answer.chosen["speedup"]) if answer.chosen else None
+    mark = {"x": chosen.temperature, "y": height, "colour": colour}
+    return {"title": f"{say('temperature')}: {spread}", "mark": mark, "data": data, "layout": layout}
 
 
 def _marks(
@@ -155,7 +141,7 @@ def _one_entry(traces: list[dict[str, Any]], drafter: str, named: set[str]) -> l
 
 
 def _ring(x: float, y: float, colour: str) -> dict[str, Any]:
-    """Around the selected point. A shape, as it moves with every setting: plotly redraws shapes without the traces."""
+    """Around the selected point."""
     size = {"xsizemode": "pixel", "x0": -8.5, "x1": 8.5, "ysizemode": "pixel", "y0": -8.5, "y1": 8.5}
     return {"type": "circle", "xanchor": x, "yanchor": y, **size, "line": {"color": colour, "width": 2.5}}
 
@@ -165,11 +151,10 @@ def _bars(rows: list[Row], column: str) -> dict[str, Any]:
     return {"type": "data", "array": up, "arrayminus": down, "thickness": 1.5, "width": 4}
 
 
-def _layout(title: str, x: str, y: str) -> dict[str, Any]:
+def _layout(x: str, y: str) -> dict[str, Any]:
     return {
-        "title": {"text": title, "font": {"size": 15}}, "height": 300, "margin": {"l": 60, "r": 16, "t": 44, "b": 84},
-        "xaxis": {"title": {"text": x}}, "yaxis": {"title": {"text": y}, "automargin": False}, "template": _TEMPLATE,
-        "legend": {"font": {"size": 11}},
+        "height": 270, "margin": {"l": 60, "r": 16, "t": 10, "b": 84}, "xaxis": {"title": {"text": x}},
+        "yaxis": {"title": {"text": y}, "automargin": False}, "template": _TEMPLATE, "legend": {"font": {"size": 11}},
     }  # fmt: skip
 
 
@@ -187,14 +172,6 @@ def _no_gain() -> list[dict[str, Any]]:
     whole = {"xref": "paper", "x0": 0, "x1": 1, "layer": "below"}
     shade = {"type": "rect", "y0": 0, "y1": 1, "fillcolor": NO_GAIN, "line": {"width": 0}}
     return [shade | whole, {"type": "line", "y0": 1, "y1": 1, "line": {"color": BASELINE, "width": 1.5}} | whole]
-
-
-def _steps(tokens: int, per_step: float) -> list[float]:
-    """Tokens of each step until ``tokens`` are there; one of them all where ``per_step`` is not known."""
-    if not per_step > 0:
-        return [float(tokens)]
-    whole, rest = divmod(tokens, per_step)
-    return [per_step] * int(whole) + ([rest] if rest > 1e-9 else [])
 
 
 def _figure(point: Row | None, column: str, unit: str) -> str:

@@ -49,7 +49,7 @@ def _verdict(report: Report | None) -> dict[str, Any]:
         "verdict": report.verdict,
         "tokenizer": compared.verdict if compared else None,
         "differing_ids": len(compared.differing_ids) if compared else None,
-        "why": " ".join(said),
+        "why": " · ".join(said),
     }
 
 

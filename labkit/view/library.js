@@ -24,6 +24,44 @@ function places(grid, count) {
   return [...grid.children];
 }
 
+// A chart of a board. Its title and the mark of the chosen setting are HTML around what `draw` makes plotly draw, so
+// that a move which changes nothing else draws nothing anew. `look`: what the drawing depends on besides the chart.
+async function show(place, {title, mark, html, data, layout}, look, draw) {
+  const part = className => Object.assign(document.createElement('div'), {className});
+  if (!place.firstChild) {
+    place.append(part('labkit-title'), part('labkit-frame'));
+    place.lastChild.append(part('labkit-plot'), part('labkit-line'), part('labkit-ring'));
+  }
+  const heading = place.firstChild, plot = place.lastChild.firstChild;
+  if (heading.textContent !== title) heading.textContent = title;
+  place.mark = mark;
+  const wanted = html ?? JSON.stringify([data, layout, look]);
+  if (place.drawn !== wanted) try {
+    place.drawn = wanted;
+    if (html !== undefined) plot.innerHTML = html;
+    else {
+      const first = !plot.on;
+      await draw(plot, {data, layout});
+      if (first) plot.on('plotly_afterplot', () => point(place));
+    }
+  } catch (error) { place.drawn = undefined; throw error; }
+  point(place);
+}
+
+// Puts the mark of a chart where its axes are now.
+function point(place) {
+  const {mark} = place, [plot, line, ring] = place.lastChild.children, {xaxis, yaxis} = plot._fullLayout ?? {};
+  const at = (axis, value) => {
+    const pixel = axis && value != null ? axis.d2p(value) : -1;
+    return pixel >= 0 && pixel <= axis._length ? `${axis._offset + pixel}px` : '';
+  };
+  const left = mark ? at(xaxis, mark.x) : '', top = left && at(yaxis, mark.y);
+  line.hidden = !left;
+  ring.hidden = !top;
+  if (left) Object.assign(line.style, {left, top: `${yaxis._offset}px`, height: `${yaxis._length}px`});
+  if (top) Object.assign(ring.style, {left, top, borderColor: mark.colour});
+}
+
 // Shows a card anew, with its reasons open where they were.
 function fill(card, html) {
   const open = card.querySelector('details')?.open;

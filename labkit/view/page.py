@@ -22,6 +22,7 @@ from labkit.view.phrases import phrases
 
 __all__ = ["asset", "figure_html", "json_script", "page_html", "write_page"]
 
+_STYLE = ("page.css", "board.css")
 _DRAWING = ("library.js", "static_board.js", "page.js")
 #: plotly compiles code of its own for traces that WebGL draws, and makes images as blobs.
 _POLICY = (
@@ -71,7 +72,7 @@ def page_html(
         f'<!doctype html><html lang="{language}"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}"><title>{escape(title)}</title>'
         '<meta name="viewport" content="width=device-width, initial-scale=1">'
-        f'<link rel="icon" href="data:,"><style>{asset("page.css")}</style></head><body>{warning}{body}'
+        f'<link rel="icon" href="data:,"><style>{"".join(map(asset, _STYLE))}</style></head><body>{warning}{body}'
         f"{json_script(summary, id='labkit-summary') if summary else ''}{library}{script}</body></html>"
     )
 

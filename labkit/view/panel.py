@@ -20,6 +20,7 @@ from labkit.drafters.size import size_text
 from labkit.preflight.looking import Look
 from labkit.store import Run, open_run
 from labkit.view.board import Board
+from labkit.view.board_charts import whole
 from labkit.view.board_state import board_state
 from labkit.view.lab import Lab
 from labkit.view.last_wins import LastWins
@@ -43,9 +44,9 @@ def panel(run: Run | Look | str | Path = "latest", *, language: str = "en") -> P
     Raises:
         LabError: no such run, or nothing in it that can be compared, or labkit does not speak ``language``.
     """
-    if isinstance(run, Look):
-        return LaunchPanel(run)
     phrases(language)
+    if isinstance(run, Look):
+        return LaunchPanel(run, language=language)
     return Panel(Lab(run if isinstance(run, Run) else open_run(run)), language=language)
 
 
@@ -71,7 +72,10 @@ class Panel:
         from IPython.display import HTML, display
 
         state = self._state()
-        display(HTML(state["card"]), *map(go.Figure, state["charts"]))
+        display(HTML(state["card"]))
+        for chart in state["charts"]:
+            html = "html" in chart
+            display(HTML(f"<h4>{escape(chart['title'])}</h4>{chart['html']}") if html else go.Figure(whole(chart)))
 
     def redraw(self) -> None:
         """Answer the current selection now; one message to the page."""

@@ -1,4 +1,4 @@
-"""What a notebook shows besides figures: readable tables, facts of a run or a drafter, the summary of a run.
+"""What a notebook shows besides figures: readable tables, facts and the summary of a run, of a drafter, of a launch.
 
 Everything here escapes what it shows: model output and file names are untrusted text.
 """
@@ -6,7 +6,7 @@ Everything here escapes what it shows: model output and file names are untrusted
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from html import escape
 from pathlib import Path
 from typing import Any
@@ -17,6 +17,7 @@ import pandas as pd
 from labkit.analysis.related import related
 from labkit.drafters.card import Card
 from labkit.paths import DATA
+from labkit.preflight import Look
 from labkit.records import FLAGS, Measurement
 from labkit.store import Run
 from labkit.view import findings, tables
@@ -43,8 +44,10 @@ _NAMES = {
 #: Columns that hold words of labkit, which are said in the language of a report; others hold names and text of others.
 _SAID = {
     "kind", "source", "note", "cautions", "launches", "flags", "checked", "verdict", "finding", "figure", "claim",
-    "claimed", "comparable", "cell", "why", "test", "arm", "fault",
+    "claimed", "comparable", "cell", "why", "test", "arm", "fault", "message", "about",
 }  # fmt: skip
+#: Of labkit too, and but a word or two: no width is kept for them.
+_BRIEF = {"level", "state", "versions", "runner", "tokenizer"}
 _DIGITS = {"tpot_ms": 1, "ttft_ms": 0, "step_ms": 1, "tokens_per_second": 1, "temperature": None}
 
 
@@ -69,7 +72,7 @@ def show(table: pd.DataFrame) -> Html:
     text = pd.DataFrame(
         {_NAMES.get(name, str(name).replace("_", " ")): [_cell(name, value) for value in table[name]] for name in table}
     )
-    said = [" class='said'" if name in _SAID else "" for name in table]
+    said = [_mark(name) for name in table]
     head = "".join(f"<th{kind}>{escape(str(name), quote=False)}</th>" for name, kind in zip(text, said, strict=True))
     tags = [f"<td{kind}>" for kind in said]
     body = "".join(
@@ -79,6 +82,13 @@ def show(table: pd.DataFrame) -> Html:
     html = f"<table class='labkit'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     whole = {"csv": csv_text(table.to_dict("records"), list(table))}
     return Html(f"<div class='tablewrap'>{html}</div>", text.to_string(index=False), mime=TABLE_MIME, data=whole)
+
+
+def _mark(column: str) -> str:
+    """Attributes of the cells of a column."""
+    if column in _BRIEF:
+        return " class='said' style='min-width:0'"
+    return " class='said'" if column in _SAID else ""
 
 
 def _cell(column: str, value: Any) -> str:
@@ -92,14 +102,22 @@ def _cell(column: str, value: Any) -> str:
     return readable(str(value))
 
 
-def facts(of: Run | Card) -> Html:
-    """Where the numbers of a run come from: engine, device, target, workload, plan, cells, flags; or what a drafter's
-    card says."""
+def facts(of: Run | Card | Look) -> Html:
+    """Where the numbers of a run come from: engine, device, target, workload, plan, cells, flags; what a drafter's card
+    says; or how a launch that was looked at is written today, and what is to be known of it."""
+    if isinstance(of, Look):
+        return _launch_today(of)
     rows = dict(of.rows()) if isinstance(of, Card) else _facts(of)
     body = "".join(f"<tr><th>{escape(key)}</th><td>{escape(str(value))}</td></tr>" for key, value in rows.items())
     return Html(
         f"<table class='labkit facts'>{body}</table>", "\n".join(f"{key}: {value}" for key, value in rows.items())
     )
+
+
+def _launch_today(looked: Look) -> Html:
+    notes = "".join(f"<li>{escape(note)}</li>" for note in looked.notes)
+    html = f"<p><code>{escape(looked.command)}</code></p><ul>{notes}</ul>"
+    return Html(html, "\n\n".join((looked.command, *looked.notes)))
 
 
 def _facts(run: Run) -> dict[str, str]:
@@ -129,10 +147,12 @@ def _flag_counts(measured: Sequence[Measurement]) -> dict[str, int]:
     return {name: names.count(name) for name in dict.fromkeys(names)}
 
 
-def summary(run: Run, *, against: Run | None = None, confidence: float = 0.95, language: str = "en") -> Html:
+def summary(run: Run | Look, *, against: Run | None = None, confidence: float = 0.95, language: str = "en") -> Html:
     """The verdict of a run, and the same as data for the report's origin and the index of reports. A setting that an
     audit or a task guard speaks against is left out, in words. ``against`` an earlier run: what changed since.
-    ``language``: what the report is to be in."""
+    ``language``: what the report is to be in. Of a launch that was looked at the verdict, and what vLLM ends on."""
+    if isinstance(run, Look):
+        return _verdict_of_launch(run, phrases(language).say)
     measured, say = run.measurements(), phrases(language).say
     if against is not None:
         changed = tables.changes(against.measurements(), measured, confidence=confidence)
@@ -171,6 +191,12 @@ def _verdict(run: Run, measured: Sequence[Measurement], said: list[str], **known
     items = "".join(f"<li>{escape(sentence)}</li>" for sentence in said)
     html = f"<ul class='labkit verdict'>{items}</ul>"
     return Html(html, "\n".join(said), mime=SUMMARY_MIME, data=data | known)
+
+
+def _verdict_of_launch(looked: Look, say: Callable[[str], str]) -> Html:
+    verdict, *errors = map(say, (looked.verdict, *looked.errors))
+    wrong = "".join(f"<p class='labkit-missing'>{escape(error)}</p>" for error in errors)
+    return Html(f"<h3>{escape(verdict)}</h3>{wrong}", "\n".join((verdict, *errors)))
 
 
 def _curve(table: pd.DataFrame, best: pd.Series) -> list[list[float]]:

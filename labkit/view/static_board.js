@@ -46,7 +46,7 @@ async function board(element, prefix) {
     });
     fill(card, parts.map(part => pool[part]).join(''));
     await settled(card, places(charts, drawn.length).map((place, i) =>
-      drawn[i] !== old[i] && paint(place, grow(pool, drawn[i], lists))));
+      drawn[i] !== old[i] && show(place, grow(pool, drawn[i], lists), [night.matches, printing], paint)));
     element.dataset.drawn = String(Number(element.dataset.drawn || 0) + 1);
   };
   const moved = () => {

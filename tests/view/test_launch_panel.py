@@ -49,3 +49,12 @@ def test_text_from_outside_is_escaped():
 def test_a_notebook_that_runs_headless_shows_a_sentence(shown, monkeypatch):
     monkeypatch.setenv("LABKIT_HEADLESS", "1")
     assert "open this notebook in JupyterLab" in shown._repr_mimebundle_()["text/plain"]
+
+
+def test_in_chinese_it_speaks_chinese(tmp_path, monkeypatch):
+    monkeypatch.setenv("HF_HUB_CACHE", str(tmp_path / "hub"))
+    shown = labkit.panel(look("qwen2.5-72b-0.5b"), language="zh")
+    assert shown._target.description == "目标模型"
+    assert "<h3>不兼容</h3>" in shown._said.value
+    shown._command.value = "vllm serve Qwen/Qwen3-32B --speculative-model [ngram] --num-speculative-tokens 3"
+    assert "<code>vllm serve Qwen/Qwen3-32B" in shown._said.value, "a command is the same in any language"

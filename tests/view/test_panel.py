@@ -37,7 +37,7 @@ def shown(lab):
 
 
 def titles(shown):
-    return [chart["layout"]["title"]["text"] for chart in shown._board.state["charts"]]
+    return [chart["title"] for chart in shown._board.state["charts"]]
 
 
 # --- what cannot be opened
@@ -132,7 +132,7 @@ def test_a_name_from_outside_is_no_markup_for_plotly(sweep, store):
     evil = Drafter(method="ngram", name='<a href="//x">%{x}</a>')
     state = Panel(Lab(store(sweep(drafters=(evil,)), drafters=(evil,))))._board.state
     assert "<a href" not in json.dumps(state["charts"])
-    assert "%{x}" not in json.dumps(state["charts"])
+    assert "%{x}" not in json.dumps([chart for chart in state["charts"] if "data" in chart])
 
 
 def test_what_is_wrong_with_a_cell_stands_on_the_card(sweep, store):

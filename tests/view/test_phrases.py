@@ -4,7 +4,9 @@ import json
 import re
 from dataclasses import replace
 from html.parser import HTMLParser
+from itertools import product
 from pathlib import Path
+from string import Formatter
 
 import nbformat
 import pandas as pd
@@ -16,6 +18,9 @@ from labkit.analysis.compare import Compared, Comparison
 from labkit.analysis.drift import Drift
 from labkit.analysis.recommend import BARRED, Candidate, recommend
 from labkit.errors import ConfigError
+from labkit.preflight import load_presets, load_rules, migrate
+from labkit.preflight.retired import DEAD_KEYS, RETIRED
+from labkit.preflight.rules import LEVELS, STATES
 from labkit.records import FLAGS
 from labkit.references import load_references
 from labkit.view import findings, tables
@@ -32,6 +37,7 @@ from labkit.view.report import build_report
 from labkit.view.selection import Selection
 from labkit.view.zh import PHRASES
 from tests.drafters.test_card import CARD
+from tests.preflight.test_legacy import ARTICLE
 from tests.view.test_static_board import LOADS
 
 NOTEBOOKS = Path(__file__).parents[2] / "notebooks"
@@ -42,6 +48,9 @@ NAMES = {
     "top_k", "tokens", "num_speculative_tokens", "draft", "draft_model", "eagle", "eagle3", "ngram", "all", "code",
     "creative", "editing", "report", "text_to_sql", "sql", "en", "zh", "vLLM", "cards", "models", "drafters", "audit",
     "RUN", "sweep", "force", "python", "json", *FLAGS,
+    # of launches
+    "GPU", "GiB", "JupyterLab", "LoRA", "LongLoRA", "None", "OpenAI", "QLoRA", "Ray", "Triton", "bfloat", "download",
+    "dspark", "guidance", "hf", "logits", "preflight", "shell", "true", "xgrammar",
     # of published figures
     "Bench", "EAGLE", "GPT", "ICML", "Leviathan", "Llama", "MT", "OSS", "PLD", "RTX", "SGLang", "SPEED", "SQL", "Spec",
     "SpS", "Vicuna", "XXL", "al", "et", "gram", "https", "Instruct", "Qwen", "bench", "translation", "summaries",
@@ -53,6 +62,22 @@ CITED = {text for reference in load_references() for text in (reference.source.t
 def english(text):
     """Words that should not stand in a Chinese text: not names, no part of a number or an identifier."""
     return [word for word in re.findall(r"[A-Za-z][A-Za-z_]+", text) if word not in NAMES]
+
+
+#: Quoted words, flags, keys, hub ids and paths, files, variables, and what is cited.
+_CODE = re.compile(
+    r"""
+    "[^"]*" | '[^'\ ]*' | <[^<>]*> | --?[A-Za-z][\w.-]*(?:\ [a-z]+\b)? | \w*_\w* | [\w.-]*(?:/[\w.-]+)+
+    | [a-z][\w.]*(?:-[\w.]+)+ | \w+(?:\.\w+)+ | \*\*\w+ | \$\w+ | \b[A-Z][A-Z0-9]+\b
+    | vllm\ serve | issues?\ \d+ | pull\ request\ \d+
+    """,
+    re.ASCII | re.VERBOSE,
+)
+
+
+def prose(text):
+    """``text`` without code, which is the same in any language."""
+    return _CODE.sub(" ", text)
 
 
 # --- the engine
@@ -137,7 +162,7 @@ def test_a_language_that_labkit_does_not_speak():
 def test_a_translation_uses_what_its_original_names(key):
     names = {name.split(":")[0] for name in re.findall(r"(?<!\{)\{(\w[^{}]*)\}", key)}
     assert set(re.findall(r"(?<!\{)\{(\w+)\}", PHRASES[key])) <= names
-    assert not english(re.sub(r"\{[^{}]*\}", "", PHRASES[key]).replace("num_speculative_tokens", ""))
+    assert not english(prose(re.sub(r"\{[^{}]*\}", "", PHRASES[key])))
 
 
 # --- everything that labkit may say
@@ -245,6 +270,9 @@ def test_every_reason_of_a_recommendation(candidates):
         "cross entropy (nats)", "right, given those before", "tokens seen", "acceptance length",
         "Figures and controls of this page need a browser that runs scripts.",
         "Reports", "labkit reports", "question", "best drafter", "over K", "verdict", "all targets",
+        *LEVELS, *STATES, "both", "not looked at", "same", "padding_only", "all", "first to 0.9", "0.15 to 0.32",
+        "0.33 to last", "level", "rule", "message", "about", "versions", "runner", "state", "tokenizer",
+        "differing ids", "The form needs a kernel: open this notebook in JupyterLab.",
     ],
 )  # fmt: skip
 def test_everything_else(text):
@@ -290,6 +318,101 @@ CLAIMED = [text for r in load_references() for claim in r.claims for text in (cl
 @pytest.mark.parametrize("text", CLAIMED)
 def test_every_claim(text):
     assert not english(ZH.say(text)), ZH.say(text)
+
+
+#: What stands in the words of a rule where it is no number and no name.
+HELD = {
+    "models": ["8 and 9"], "kind": ["", "special "], "differing": ["8", "an unknown number of"], "parts": ["8", "none"],
+    "examples": ["id 8: target 'a', draft nothing; id 9: target nothing, draft 'b'"], "model": ["8", "unnamed"],
+    "shown": ["how many of a text's tokens that covers is not known here",
+              "of the sample's tokens it covers 8% (en), 9% (zh)"],
+    "architecture": ["8", "unnamed"], "thresholds": ["8, 9", "none"], "names": ["min_p", "min_p and logit_bias"],
+    "lacks": ["method 'suffix', parallel drafting", "parallel drafting, use_heterogeneous_vocab"],
+    "keys": ["'a'", "'a', 'b'"], "close": ["", "; did you mean 'c'?"],
+}  # fmt: skip
+#: The same where it goes by the rule.
+HELD_BY = {
+    "tokenizer_unread": {"why": ["the tokenizer files of both are not here",
+                                 "the target 8 has no tokenizer that labkit reads",
+                                 "the draft 8 has no tokenizer that labkit reads"]},
+    "vocab_size": {"why": ["padding only", "other rows"]},
+    "pruned_vocabulary_broken": {"why": ["d2t has 8 entries, draft_vocab_size is 9",
+                                         "8 of its tokens are beyond the target's 9"]},
+    "mtp_missing": {"layers": ["no MTP layers", "no MTP of this family"]},
+    "schedule_broken": {"why": ["it must be a list of [first batch, last batch, K]", "it must hold whole numbers",
+                                "a range must rise from 1 on and K must not be negative",
+                                "the first range must begin at batch size 1", "ranges must not overlap"]},
+}  # fmt: skip
+
+
+def filled(rule, says):
+    """The words of a rule with all that may stand in them."""
+    held = HELD | HELD_BY.get(rule.rule, {})
+    names = sorted({name for _, name, *_ in Formatter().parse(says) if name})
+    for values in product(*(held.get(name, ["8"]) for name in names)):
+        yield says.format_map(dict(zip(names, values, strict=True)))
+
+
+@pytest.mark.parametrize("rule", load_rules().rules, ids=lambda rule: rule.rule)
+def test_every_word_of_a_rule(rule):
+    """Alone, of another version, beside what the other model runner does, and among what is said of an engine."""
+    said, other = [rule.about], "vLLM has draft models."
+    for state in rule.states:
+        for text in filled(rule, state.says):
+            said += [text, f"What vLLM 0.40 does about {rule.about} is not known. Of 0.10 to 0.13: {text}"]
+            said += [f"a_b: {text} · c_d: {other}", f"a_b: {other} · c_d: {text}"]
+            if any(state.runner for state in rule.states):
+                said += [f"{text} On model runner V2: {other}", f"{other} On model runner V2: {text}"]
+    assert [(text, ZH.say(text)) for text in said if english(prose(ZH.say(text)))] == []
+
+
+def speculating(config):
+    return f"vllm serve T --speculative-config '{config}'"
+
+
+LEGACY = "--speculative-model D --num-speculative-tokens 3"
+CONFIG = speculating('{"model":"D","num_speculative_tokens":3}')
+COMMANDS = [
+    ARTICLE, f"docker run vllm/vllm-openai:v0.6.3 --model T {LEGACY}", 'vllm serve T --speculative-config "$S_C"',
+    "LLM('T', 'U', 3, speculative_model='D', num_speculative_tokens=3, a_b=None, c_d=e.f, g_h=I_J, **m); LLM('T')",
+    "model: T\nspeculative_model: D\nnum_speculative_tokens: 3\nmax_model_len:\n",
+    "--model T --speculative-model [ngram] --num-speculative-tokens 4 --ngram-prompt-lookup-max 5 -spec-draft-tp 1",
+    f"vllm serve T -tp $N {LEGACY} --speculative-draft-tensor-parallel-size 1 --ngram-prompt-lookup-min 2",
+    "VLLM_USE_V1=0 VLLM_ATTENTION_BACKEND=x python -m vllm.entrypoints.api_server --model T --tensor-paralel-size 2",
+    "python -m vllm.entrypoints.cli.main serve A --model B --enforce-eager true --limit-mm-per-prompt image=2",
+    f"vllm serve --model A --model B {LEGACY} & vllm serve U {LEGACY}", "vllm serve T --api-key k --zzz 1",
+    "vllm serve --disable-log-stats false —port 1\n--seed 2", "vllm serve T --speculative-model a/EAGLE-b",
+    "vllm serve T --speculative-draft-tensor-parallel-size 1", "vllm serve T --task embed --rope-theta 1e6",
+    "vllm serve T --speculative-model None --num-speculative-tokens 3",
+    "vllm serve T --speculative-model D --num-speculative-tokens 0",
+    'vllm serve T --speculative-config {"method":"ngrm","num_speculative_tokens":3,"z_z":1}',
+    'vllm serve T --speculative-config "{model: D, num_speculative_tokens: 3}"',
+    speculating('{"method":"[ngram]","num_speculative_tokens":3,"prompt_lookup_max":5,"disable_by_batch_size":8}'),
+    speculating('{"model":"D","speculative_model":"D","tensor_parallel_size":1,"num_speculative_tokens":3}'),
+    speculating('{"method":"x_mtp","num_speculative_tokens":1}'),
+    speculating('{"method":"eagle3","model":"D","draft_tensor_parallel_size":2}') + " -tp 4",
+    f"{CONFIG} --num-speculative-tokens 9 --spec-tokens 9", f"{CONFIG} --spec-tokens 3",
+    f"{CONFIG} --speculative-config.max_model_len 99 -sc '{{\"method\":\"suffix\"}}'",
+]  # fmt: skip
+
+
+@pytest.mark.parametrize("text", COMMANDS)
+def test_every_note_on_a_command(text):
+    made = migrate(text)
+    notes = [*made.notes, *made.errors]
+    assert notes
+    assert [(note, ZH.say(note)) for note in notes if english(prose(ZH.say(note)))] == []
+
+
+@pytest.mark.parametrize("why", sorted({*DEAD_KEYS.values(), *(gone.why for gone in RETIRED.values())} - {""}))
+def test_every_reason_of_a_flag_that_is_gone(why):
+    assert english(prose(ZH.say(why))) == []
+
+
+@pytest.mark.parametrize("preset", load_presets().values(), ids=load_presets())
+def test_every_word_of_a_preset(preset):
+    said = [*preset.caveats, *(found.message for found in preset.findings())]
+    assert [(text, ZH.say(text)) for text in said if english(prose(ZH.say(text)))] == []
 
 
 @pytest.fixture(scope="module")
@@ -358,25 +481,44 @@ def figure_texts(node, name=""):
         return [t for key, value in node.items() if key != "template" for t in figure_texts(value, key)]
     if isinstance(node, list):
         return [text for value in node for text in figure_texts(value, name)]
-    shown = isinstance(node, str) and name in ("text", "name", "hovertemplate", "ticktext", "x", "y")
+    shown = isinstance(node, str) and name in ("text", "name", "hovertemplate", "ticktext", "x", "y", "title", "html")
     return [re.sub(r"<[^>]*>|%\{[^}]*\}", " ", node)] if shown else []
 
 
-@pytest.fixture(scope="module", params=["01_tuning_lab", "02_sweep_report", "03_losslessness", "05_compare"])
+#: The plan of 06_before_you_launch where no demo models are.
+SIMULATED = {
+    "engine": {"target": "markov", "kind": "simulated"},
+    "drafters": [{"method": "draft_model", "model": "a"}],
+    "k": [3],
+}
+REPORTS = ["01_tuning_lab", "02_sweep_report", "03_losslessness", "05_compare", "06_before_you_launch"]
+
+
+@pytest.fixture(scope="module", params=REPORTS)
 def page(request, tmp_path_factory):
+    folder = tmp_path_factory.mktemp("zh")
     names = ("run_a", "run_b") if request.param == "05_compare" else ("run",)
     values = {name: "data/recorded/drafters" for name in names} | {"lang": "zh"}
-    made = build_report(NOTEBOOKS / f"{request.param}.ipynb", values, out=tmp_path_factory.mktemp("zh"))
-    return made.read_text(encoding="utf-8")
+    if request.param == "06_before_you_launch":
+        values["plan"] = str(folder / "plan.yaml")
+        (folder / "plan.yaml").write_text(json.dumps(SIMULATED))
+    return build_report(NOTEBOOKS / f"{request.param}.ipynb", values, out=folder).read_text(encoding="utf-8")
 
 
-def test_a_report_in_chinese_holds_no_english(page):
+#: Names of rules and where they were read.
+OF_RULES = {rule.rule for rule in load_rules().rules}
+OF_RULES |= {ZH.say(state.source) for rule in load_rules().rules for state in rule.states}
+
+
+def test_a_report_in_chinese_holds_no_english(page, request):
     assert page.startswith('<!doctype html><html lang="zh">')
     body = page[page.index("<body>") :]
     recorded = labkit.recorded("drafters")
     own = {recorded.id, recorded.plan.name, recorded.plan.id, recorded.workload_hash, *CITED} - {""}
-    shown = [text for text in texts(body) if text not in own]
+    shown = [text for text in texts(body) if text not in own | OF_RULES]
     shown = [re.sub("|".join(map(re.escape, own)), "", text) for text in shown]
+    if request.node.callspec.params["page"] == "06_before_you_launch":  # flags and keys are its subject
+        shown = list(map(prose, shown))
     assert [text for text in shown if english(re.sub(r"\b[0-9a-f]{8,}\b", "", text))] == []
 
 

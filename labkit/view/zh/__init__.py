@@ -7,6 +7,7 @@ from labkit.view.zh.audits import AUDITS
 from labkit.view.zh.claims import CLAIMS
 from labkit.view.zh.comparison import COMPARISON
 from labkit.view.zh.labels import LABELS
+from labkit.view.zh.launching import LAUNCHING
 from labkit.view.zh.prose import PROSE
 from labkit.view.zh.reasons import REASONS
 from labkit.view.zh.sentences import SENTENCES
@@ -15,4 +16,4 @@ __all__ = ["PHRASES"]
 
 _FLAGS = {f"{name}: {meaning}": f"{name}：{REASONS[meaning]}" for name, meaning in FLAGS.items()}
 
-PHRASES = {**AUDITS, **CLAIMS, **COMPARISON, **LABELS, **SENTENCES, **REASONS, **PROSE, **_FLAGS}
+PHRASES = {**AUDITS, **CLAIMS, **COMPARISON, **LABELS, **LAUNCHING, **SENTENCES, **REASONS, **PROSE, **_FLAGS}

@@ -43,7 +43,8 @@ LABELS = {
     "launches": "启动", "category": "类别", "position": "位置", "joint": "联合接受率", "steps": "步数",
     "tokens seen": "已见词元", "kind": "类型", "source": "来源", "note": "说明", "fit error": "拟合误差",
     # facts
-    "run": "运行", "plan": "计划", "target": "目标模型", "engine": "引擎", "repairs": "修复", "order": "顺序",
+    "run": "运行", "plan": "计划", "target": "目标模型", "command": "命令", "engine": "引擎",
+    "repairs": "修复", "order": "顺序",
     "cells": "测量单元", "none": "无", "cell": "单元", "flag: {name}": "标记：{name}", "failed: {name}": "失败：{name}",
     "{a:n} requests a cell, hash {b}": "每单元 {a} 个请求，哈希 {b}",
     "{a} block(s), seed {b}, warmed up once per {c}": "{a} 轮，种子 {b}，每个{c}预热一次",

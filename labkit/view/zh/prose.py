@@ -164,4 +164,38 @@ PROSE = {
         "比值可以谨慎地用于另一台机器，绝对速度不行。接受五个草稿词元中的四个的一步产出五个词元，而不是四个："
         "目标模型自己再加一个。",
     "What was compared?": "比较了什么？",
+    # 06_before_you_launch
+    "Will this launch work, before a GPU is spent on it?": "在动用 GPU 之前：这样启动能行吗？",
+    "A launch command or a known pair is judged from configs, tokenizers and rules alone; what a wrong tokenizer costs "
+    "is then measured on the demo. It decides whether to start the engine as asked, and if not, what to change.":
+        "仅凭配置、分词器与规则判断一条启动命令或一个已知的组合；然后在演示模型上测量错误的分词器代价多大。"
+        "它判断是否按要求启动引擎；如果不，应当改什么。",
+    "What does preflight say of it?": "启动前检查怎么说？",
+    "Incompatible: vLLM refuses it, or what it drafts is worth nothing. A warning: it runs, but without effect, or "
+    "nobody knows how well. Unknown is never fine.":
+        "不兼容：vLLM 拒绝它，或它起草的内容毫无价值。警告：它能运行，但没有效果，或没有人知道效果如何。"
+        "未知从不等于没有问题。",
+    "A folder that is not on this machine is taken for the public model of its name, where the presets carry one; run "
+    "`labkit preflight` on the real folders before you rely on it.":
+        "不在本机的文件夹，如果预设中有同名的公开模型，就按该模型处理；在依赖结论之前，请对真实的文件夹运行 "
+        "`labkit preflight`。",
+    "How is it written today?": "今天应当怎样写？",
+    "Every change has its reason. A flag that nobody knows is kept; a key of the speculative config that vLLM does not "
+    "have is an error.":
+        "每处改动都有理由。没有人认得的标志会保留；推测配置中 vLLM 没有的键是错误。",
+    "What if it were asked otherwise?": "如果换一种要求呢？",
+    "Pick a target and a draft among the presets, or change the command.":
+        "从预设中选择目标模型与草稿模型，或修改命令。",
+    "Which rules are there, and where do they come from?": "有哪些规则，出处在哪里？",
+    "One row per rule and range of versions, each with its source; outside these ranges the state is unknown.":
+        "每条规则的每个版本范围占一行，各有出处；在这些范围之外，状态未知。",
+    "What does a tokenizer that does not fit cost?": "不相符的分词器代价多大？",
+    "The same small draft twice: with the target's tokenizer, and with its token ids shuffled, in weights and "
+    "tokenizer alike. Every shape fits and vLLM starts both, so only a comparison of tokens tells them apart.":
+        "同一个小草稿模型用两次：一次用目标模型的分词器，一次在权重与分词器中一并打乱词元编号。"
+        "所有形状都相符，vLLM 两个都会启动，所以只有比较词元才能区分它们。",
+    "What preflight refuses costs the draft's time on every step and gives nothing back; the text stays that of the "
+    "target.":
+        "启动前检查所拒绝的，每一步都白花草稿模型的时间，毫无回报；文本仍是目标模型的。",
+    "What was measured?": "测量了什么？",
 }  # fmt: skip
