@@ -28,6 +28,7 @@ function inWindow({element}) {
     all.push({element, draw: await board(element, i ? `${i + 1}.` : '')});
   const seen = all.filter(inWindow);
   for (const {draw} of seen) await draw();
+  document.body.dataset.ready = 'seen';
   await new Promise(done => setTimeout(done));  // what is seen is painted before the rest is drawn
   for (const {draw} of all.filter(one => !seen.includes(one))) await draw();
 
