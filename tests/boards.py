@@ -4,6 +4,7 @@ import re
 from html import unescape
 
 import pytest
+from plotly.colors import hex_to_rgb
 
 #: Charts at the places that a selector names, as they are drawn: title, traces, and where the mark stands on the axes.
 READ = """selector => [...document.querySelectorAll(selector)].map(place => {
@@ -37,6 +38,8 @@ def check(page, places, drawn):
                 assert shown[axis] == [close(value, rel=1e-4) for value in meant[axis]]
         for axis in ("x", "y"):
             assert there["mark"][axis] == close((here["mark"] or {}).get(axis), abs=1e-3), there["title"]
+        if there["mark"]["y"] is not None:
+            assert there["mark"]["colour"] == f"rgb{hex_to_rgb(here['mark']['colour'])}"
 
 
 def close(value, **tolerance):

@@ -1,19 +1,12 @@
 """What a decode step costs, fitted on measured cells, and how wrong the fit is on cells it has not seen.
 
-The time of a step with a running batch of B requests is modelled as
+The model is the line of :mod:`labkit.analysis.step_line`, by non-negative least squares on relative errors; a and b are
+shared by all drafters.
 
-    t(B, K) = a + b·B + s·(e + g·B + c·K) + d·f·B·K
-
-f: the share of a request's steps with a draft; s = 1 − (1 − f)^B: the share of steps in which any of the B drafts,
-for one that does makes it a longer step for all. a: the step itself; b: each request in it; of a drafter, e: a step
-with drafts; g: each request in such a step; c: each draft position; d: each drafted and verified token. All are ≥ 0
-(non-negative least squares on relative errors); a and b are shared by all drafters. Where the very drafter, K and
-batch were measured, the fit is multiplied by what they took over what it says (their geometric mean): some K cost
-what no line tells, as kernels have sizes they like.
-
-What the cells cannot tell apart is left out: b, g and d where all batches are one, so that a, e and c hold them; e
-and g of a drafter measured at one K. Such coefficients describe the measured cells and no others, so nothing is
-answered outside the range of K and B that was measured, nor inside it where the cells do not determine the answer.
+What the cells cannot tell apart is left out: b, g and d where all batches are one, so that a, e and c hold them; e and
+g of a drafter measured at one K. Such coefficients describe the measured cells and no others (at one batch above 1 also
+their share of drafted steps), so nothing is answered outside the range of K and B that was measured, nor inside it
+where the cells do not determine the answer.
 
 *Conventions*: seconds; B is the mean running batch, not the number of users; a drafter of None is the baseline.
 """
@@ -24,46 +17,21 @@ import math
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Any
 
 import numpy as np
 from scipy.optimize import nnls
 
-from labkit.errors import ConfigError, PredictionError
+from labkit.analysis.step_line import SAME_BATCH, CostCell, Line, Share, same_batch, terms
+from labkit.errors import PredictionError
 
 __all__ = ["CostCell", "CostModel", "LeftOut", "fit_cost", "SAME_BATCH", "REACH"]
 
-#: Batches that differ by less than this factor are one level: the users were as many.
-SAME_BATCH = 1.25
 #: A batch counts as measured up to this factor beyond the smallest and the largest.
 REACH = 1.1
 #: So many errors of a drafter's own cells are enough to know the fit's error by.
 ENOUGH = 3
 #: Directions in which cells differ less than this (of their largest difference) are not told apart.
 RESOLUTION = 1e-3
-
-
-@dataclass(frozen=True, kw_only=True)
-class CostCell:
-    """One measured cell. ``step_seconds`` is the mean duration of a decode step, drafted or not; ``drafted_share``
-    the share of steps with a proposal."""
-
-    drafter: str | None
-    k: int
-    batch: float
-    step_seconds: float
-    drafted_share: float = 1.0
-
-    def __post_init__(self) -> None:
-        if self.k < 0 or (self.drafter is None) != (self.k == 0):
-            raise ConfigError(f"K = 0 is the baseline and has no drafter; got {self.drafter!r} with K = {self.k}")
-        if not (self.step_seconds > 0 and self.batch > 0 and 0 <= self.drafted_share <= 1):
-            raise ConfigError(f"a step lasts > 0 s, a batch is > 0, a share lies between 0 and 1; got {self}")
-
-    @property
-    def label(self) -> str:
-        name = f"{self.drafter} K={self.k}" if self.drafter else "the baseline"
-        return f"{name} at a running batch of {self.batch:.3g}"
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -83,46 +51,43 @@ class CostModel:
     cells: tuple[CostCell, ...]
     left_out: tuple[LeftOut, ...] = ()
 
-    def step_seconds(self, drafter: str | None, k: int, batch: float, *, drafted_share=1.0):
-        """Predicted mean duration of a decode step; an array for an array of drafted shares.
+    def step_seconds(self, drafter: str | None, k: int, batch: float, *, drafted_share: Share = 1.0) -> Share:
+        """Predicted mean duration of a decode step; an array for an array of drafted shares, of which the first
+        decides whether the cells tell.
 
         Raises:
-            PredictionError: the cells do not determine it; says which cell to measure.
+            PredictionError: the cells do not determine it, says which cell to measure; or the share is not known.
         """
-        usual = float(np.mean(drafted_share))
+        usual = float(np.ravel(drafted_share)[0])
+        if math.isnan(usual):
+            raise PredictionError(f"no decode step tells how often {drafter} drafts; measure longer outputs")
         asked = CostCell(drafter=drafter, k=k, batch=batch, step_seconds=1.0, drafted_share=usual)
         if why := _refusal(self.cells, list(self.coefficients), asked):
             raise PredictionError(why)
-        fitted = _step_seconds(self.coefficients, _terms(drafter, k, batch, drafted_share))
-        return fitted * self._beyond_fit(asked)
+        return Line(self.coefficients, self.cells).seconds(drafter, k, batch, drafted_share)
 
-    def _beyond_fit(self, asked: CostCell) -> float:
-        """Measured over fitted at the very place of ``asked``, at any temperature: a geometric mean; elsewhere 1."""
-        there = [cell for cell in self.cells if _same_place(cell, asked)]
-        off = [math.log(cell.step_seconds / _step_seconds(self.coefficients, _terms_of(cell))) for cell in there]
-        return math.exp(sum(off) / len(off)) if off else 1.0
+    def errors(self, drafter: str, batch: float) -> list[float]:
+        """Leave-one-cell-out errors that tell how wrong the fit is for ``drafter`` at a batch: of its own cells there,
+        and of all drafters' there where its own are fewer than ENOUGH; none where no cell of its own can be spared."""
+        there = [row for row in self.left_out if same_batch(row.cell.batch, batch)]
+        own = [row.error for row in there if row.cell.drafter == drafter]
+        return own if not own or len(own) >= ENOUGH else [row.error for row in there]
 
-    def errors(self, drafter: str) -> list[float]:
-        """Leave-one-cell-out errors that tell how wrong the fit is for ``drafter``: of its own cells, and of all
-        drafters' where its own are fewer than ENOUGH; none where no cell of its own can be spared."""
-        own = [row.error for row in self.left_out if row.cell.drafter == drafter]
-        return own if not own or len(own) >= ENOUGH else [row.error for row in self.left_out]
-
-    def error(self, drafter: str) -> float | None:
+    def error(self, drafter: str, batch: float) -> float | None:
         """Their root mean square; None where there is none."""
-        errors = self.errors(drafter)
+        errors = self.errors(drafter, batch)
         return math.sqrt(sum(error**2 for error in errors) / len(errors)) if errors else None
 
-    def next_cell(self, drafter: str) -> CostCell | None:
-        """The cell to measure so that ``drafter`` gets an error estimate (``step_seconds`` is a blank 1): one that
-        is enough alone, else the first of several. None where there is an estimate."""
-        if self.error(drafter) is not None:
+    def next_cell(self, drafter: str, batch: float) -> CostCell | None:
+        """The cell to measure so that ``drafter`` gets an error estimate at a batch (``step_seconds`` is a blank 1):
+        one that is enough alone, else the first of several. None where there is an estimate."""
+        if self.error(drafter, batch) is not None:
             return None
         own = [cell for cell in self.cells if cell.drafter == drafter]
         if not own:
             raise PredictionError(f"{drafter} was not measured; measure it at two K at least")
-        wanted = list(_candidates(own))
-        return next((cell for cell in wanted if _spares_one([*self.cells, cell], drafter)), wanted[0])
+        wanted = list(_candidates(own, batch))
+        return next((cell for cell in wanted if _spares_one([*self.cells, cell], drafter, batch)), wanted[0])
 
 
 def fit_cost(cells: Sequence[CostCell]) -> CostModel:
@@ -140,32 +105,14 @@ def fit_cost(cells: Sequence[CostCell]) -> CostModel:
     left_out = []
     for cell in cells:
         if rest := _rest(cells, names, cell):
-            error = _step_seconds(_solve(rest, names), _terms_of(cell)) / cell.step_seconds - 1
+            error = Line(_solve(rest, names), rest).of(cell) / cell.step_seconds - 1
             left_out.append(LeftOut(cell=cell, error=error))
     return CostModel(coefficients=_solve(cells, names), cells=tuple(cells), left_out=tuple(left_out))
 
 
-def _terms(drafter: str | None, k: int, batch: float, drafted_share=1.0) -> dict[str, Any]:
-    """Factor of each coefficient in the mean step time; arrays for an array of shares."""
-    terms = {"a": 1.0, "b": batch}
-    if k:
-        any_drafts = 1 - (1 - drafted_share) ** batch
-        terms |= {f"e:{drafter}": any_drafts, f"g:{drafter}": any_drafts * batch, f"c:{drafter}": any_drafts * k}
-        terms |= {f"d:{drafter}": drafted_share * batch * k}
-    return terms
-
-
-def _terms_of(cell: CostCell) -> dict[str, Any]:
-    return _terms(cell.drafter, cell.k, cell.batch, cell.drafted_share)
-
-
 def _rows(cells: Sequence[CostCell], names: Sequence[str]) -> np.ndarray:
     """Terms [cell, coefficient] as parts of each cell's own step time."""
-    return np.array([[_terms_of(cell).get(name, 0.0) / cell.step_seconds for name in names] for cell in cells])
-
-
-def _step_seconds(coefficients: dict[str, float], terms: dict[str, Any]):
-    return sum(value * terms.get(name, 0.0) for name, value in coefficients.items())
+    return np.array([[terms(cell).get(name, 0.0) / cell.step_seconds for name in names] for cell in cells])
 
 
 def _solve(cells: Sequence[CostCell], names: Sequence[str]) -> dict[str, float]:
@@ -187,11 +134,7 @@ def _told_apart(cells: Sequence[CostCell]) -> list[str]:
 
 
 def _several_batches(cells: Sequence[CostCell]) -> bool:
-    return not _same_batch(min(cell.batch for cell in cells), max(cell.batch for cell in cells))
-
-
-def _same_batch(one: float, other: float) -> bool:
-    return max(one, other) < SAME_BATCH * min(one, other)
+    return not same_batch(min(cell.batch for cell in cells), max(cell.batch for cell in cells))
 
 
 def _refusal(cells: Sequence[CostCell], names: Sequence[str], asked: CostCell) -> str | None:
@@ -236,22 +179,25 @@ def _rest(cells: Sequence[CostCell], names: Sequence[str], cell: CostCell) -> li
 
 
 def _same_place(one: CostCell, other: CostCell) -> bool:
-    return (one.drafter, one.k) == (other.drafter, other.k) and _same_batch(one.batch, other.batch)
+    return (one.drafter, one.k) == (other.drafter, other.k) and same_batch(one.batch, other.batch)
 
 
-def _spares_one(cells: Sequence[CostCell], drafter: str) -> bool:
+def _spares_one(cells: Sequence[CostCell], drafter: str, batch: float) -> bool:
     names = _told_apart(cells)
-    return any(_rest(cells, names, cell) for cell in cells if cell.drafter == drafter)
+    own = [cell for cell in cells if cell.drafter == drafter and same_batch(cell.batch, batch)]
+    return any(_rest(cells, names, cell) for cell in own)
 
 
-def _candidates(own: Sequence[CostCell]) -> Iterator[CostCell]:
-    """Cells of a drafter that were not measured: at a measured batch first, K near the middle of its range first."""
+def _candidates(own: Sequence[CostCell], wanted: float) -> Iterator[CostCell]:
+    """Cells of a drafter that were not measured: at the ``wanted`` batch first, then at measured ones; K near the
+    middle of its range first."""
     ks, levels = [cell.k for cell in own], []
     for cell in sorted(own, key=lambda cell: cell.batch):
-        if not levels or not _same_batch(levels[-1], cell.batch):
+        if not levels or not same_batch(levels[-1], cell.batch):
             levels.append(cell.batch)
     between = [math.sqrt(low * high) for low, high in pairwise(levels)]
     middle = (min(ks) + max(ks)) / 2
+    levels.sort(key=lambda level: not same_batch(level, wanted))
     for batch in [*levels, *between]:
         for k in sorted(range(1, max(ks) + 3), key=lambda k: (abs(k - middle), k)):
             cell = CostCell(drafter=own[0].drafter, k=k, batch=batch, step_seconds=1.0)

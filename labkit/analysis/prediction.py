@@ -5,8 +5,7 @@
 t is the cost model's step time, where drafts are made on a share f of a request's steps. The interval holds two
 errors: requests are resampled, which moves tokens per step and f together; and the fit is as wrong as it was on
 cells left out of it, a factor exp(σ·t) with σ the root mean square of those errors and t of Student's distribution
-with as many degrees of freedom as there are errors: σ is not well known from a few. (Where the cost model was
-measured at that very K and batch it does better than that; the interval is then too wide, not too narrow.)
+with as many degrees of freedom as there are errors: σ is not well known from a few.
 
 *Conventions*: seconds; B is the mean running batch, the same with and without speculation.
 """
@@ -73,9 +72,9 @@ def predict(
     plain = model.step_seconds(None, 0, batch)
     shares = np.append(given.drafted_share, given.drafted_share_replicates)
     tokens = np.append(given.tokens_per_step, given.tokens_per_step_replicates)
-    mid, *_ = per_token = model.step_seconds(drafter, k, batch, drafted_share=shares) / tokens
-    sampled, error = per_token[1:], model.error(drafter)
-    spared = len(model.errors(drafter))
+    per_token = model.step_seconds(drafter, k, batch, drafted_share=shares) / tokens
+    mid, sampled = float(per_token[0]), per_token[1:]
+    error, spared = model.error(drafter, batch), len(model.errors(drafter, batch))
     noise = np.random.default_rng([seed, 1]).standard_t(max(spared, 1), sampled.size)  # no stream that drew requests
     replicates = sampled * np.exp(np.clip((error or 0.0) * noise, -_WILD, _WILD))
     return Prediction(
@@ -86,7 +85,7 @@ def predict(
         speedup=interval_of(plain / mid, plain / replicates, units=given.units, confidence=confidence),
         fit_error=error,
         spared=spared,
-        caution=_caution(model, drafter),
+        caution=_caution(model, drafter, batch),
     )
 
 
@@ -108,7 +107,7 @@ def yields(replayed: Replay, prompts: Sequence[str], *, seed: int = 0) -> list[Y
     ]
 
 
-def _caution(model: CostModel, drafter: str) -> str:
-    if wanted := model.next_cell(drafter):
+def _caution(model: CostModel, drafter: str, batch: float) -> str:
+    if wanted := model.next_cell(drafter, batch):
         return f"no error estimate: the interval holds the sampling error only; measure {wanted.label}"
-    return "the error estimate rests on a single cell" if len(model.errors(drafter)) == 1 else ""
+    return "the error estimate rests on a single cell" if len(model.errors(drafter, batch)) == 1 else ""

@@ -34,10 +34,10 @@ async function render({model, el}) {
     busy = true;
     const {charts, card: html} = model.get("state");
     fill(card, html);
-    const shown = places(grid, charts.length), theme = document.body.dataset.jpThemeLight;
+    const shown = places(grid, charts.length), light = document.body.dataset.jpThemeLight;
     const paint = (plot, {data, layout}) => Plotly.react(
       plot, data, {...themed(layout), autosize: true}, {displayModeBar: false});
-    await settled(card, charts.map((chart, i) => show(shown[i], chart, theme, paint)));
+    await settled(card, charts.map((chart, i) => show(shown[i], chart, light, paint)));
     el.dataset.drawn = String(Number(el.dataset.drawn || 0) + 1);
     busy = false;
     if (again) { again = false; draw(); }
@@ -49,9 +49,9 @@ async function render({model, el}) {
   // A cell is drawn before it has its width, and changes it when a side bar opens: the window stays as it is.
   let width = 0;
   const sized = new ResizeObserver(() => {
-    if (!grid.clientWidth || grid.clientWidth === width) return;
-    width = grid.clientWidth;
-    grid.querySelectorAll(".js-plotly-plot").forEach(plot => Plotly.Plots.resize(plot));
+    if (grid.clientWidth === width) return;
+    width = grid.clientWidth;  // 0 while it is hidden
+    if (width) grid.querySelectorAll(".js-plotly-plot").forEach(plot => Plotly.Plots.resize(plot));
   });
   sized.observe(grid);
   return () => {

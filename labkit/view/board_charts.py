@@ -1,6 +1,6 @@
 """The panel's charts as plain JSON: an answer in, titles, marks and plotly's data and layout out. Made anew at every
 move of a slider, so no plotly object is built here; axes keep their range while K, drafter and load move. What moves
-with every setting, title and mark, stands outside of what plotly draws: it need not draw the rest again.
+with every setting, title and mark, stands outside of plotly's drawing, which then need not be made anew.
 
 Measured is a filled dot with its interval, replayed a solid line, predicted a dashed line in its band, interpolated a
 dotted one; the baseline is grey; below 1× is shaded; a ring on a dotted line marks the chosen setting.

@@ -14,33 +14,37 @@ from labkit.view.style import BASELINE
 
 __all__ = ["timeline"]
 
-_STEP = "display: flex; align-items: center; justify-content: center; min-width: 0; height: 44px; font-size: 13px;"
-_DARK, _LIGHT = "#1D1D1F", "white"
+#: Tokens that both modes yield.
+TOKENS = 5
+_STEP = (
+    "display: flex; align-items: center; justify-content: center; min-width: 0; height: 44px; font-size: 13px; "
+    "-webkit-print-color-adjust: exact; print-color-adjust: exact;"
+)
+_DARK, _LIGHT = "black", "white"
 
 
-def timeline(answer: Answer, say: Callable[[str], str], colour: str, *, tokens: int = 5) -> dict[str, Any]:
-    """Chart without plotly: how long ``tokens`` tokens take without speculation and at the selection."""
+def timeline(answer: Answer, say: Callable[[str], str], colour: str) -> dict[str, Any]:
+    """Chart without plotly: how long TOKENS tokens take without speculation and at the selection."""
     lanes = [(say("no speculation"), answer.tpot_ms, 1.0, BASELINE)] if answer.tpot_ms > 0 else []
     if lanes and (point := answer.chosen) and point["speedup"] > 0:
         name = f"{point['drafter']} K={point['k']}"
         lanes.append((name, answer.tpot_ms / point["speedup"], point["tokens_per_step"], colour))
-    longest = max((tokens * tpot for _, tpot, _, _ in lanes), default=0.0)
-    totals = " → ".join(f"{tokens * tpot:.0f} ms" for _, tpot, _, _ in lanes) or "–"
-    drawn = "".join(_lane(*lane, tokens=tokens, longest=longest) for lane in lanes)
+    slowest = max((tpot for _, tpot, _, _ in lanes), default=0.0)
+    totals = " → ".join(f"{TOKENS * tpot:.0f} ms" for _, tpot, _, _ in lanes) or "–"
+    drawn = "".join(_lane(*lane, slowest=slowest) for lane in lanes)
     return {"title": f"{say('time for 5 tokens (ms)')}: {totals}", "html": drawn}
 
 
-def _lane(name: str, tpot: float, per_step: float, colour: str, *, tokens: int, longest: float) -> str:
+def _lane(name: str, tpot: float, per_step: float, colour: str, *, slowest: float) -> str:
     """A bar in proportion to its time; a part of it is a step, and says how many tokens it yields."""
     steps = "".join(
         f'<div title="{part * tpot:.1f} ms" style="{_STEP} flex: {part:.4g} 1 0; background: {colour}; '
         f'color: {_ink(colour)}">{f"{part:.2g}" if per_step > 0 else ""}</div>'
-        for part in _steps(tokens, per_step)
+        for part in _steps(per_step)
     )
-    width = 100 * tokens * tpot / longest
     return (
-        f'<div style="margin: 14px 0 3px; font-size: 13px"><bdi>{escape(name)}</bdi>: {tokens * tpot:.0f} ms</div>'
-        f'<div style="display: flex; gap: 2px; width: {width:.2f}%">{steps}</div>'
+        f'<div style="margin: 14px 0 3px; font-size: 13px"><bdi>{escape(name)}</bdi>: {TOKENS * tpot:.0f} ms</div>'
+        f'<div style="display: flex; gap: 2px; width: {100 * tpot / slowest:.2f}%">{steps}</div>'
     )
 
 
@@ -50,9 +54,9 @@ def _ink(colour: str) -> str:
     return _DARK if 0.299 * red + 0.587 * green + 0.114 * blue > 128 else _LIGHT
 
 
-def _steps(tokens: int, per_step: float) -> list[float]:
-    """Tokens of each step until ``tokens`` are there; one of them all where ``per_step`` is not known."""
+def _steps(per_step: float) -> list[float]:
+    """Tokens of each step until TOKENS are there; one of them all where ``per_step`` is not known."""
     if not per_step > 0:
-        return [float(tokens)]
-    whole, rest = divmod(tokens, per_step)
+        return [float(TOKENS)]
+    whole, rest = divmod(TOKENS, per_step)
     return [per_step] * int(whole) + ([rest] if rest > 1e-9 else [])

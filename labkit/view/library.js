@@ -40,9 +40,9 @@ async function show(place, {title, mark, html, data, layout}, look, draw) {
     place.drawn = wanted;
     if (html !== undefined) plot.innerHTML = html;
     else {
-      const first = !plot.on;
       await draw(plot, {data, layout});
-      if (first) plot.on('plotly_afterplot', () => point(place));
+      if (!place.followed) plot.on('plotly_afterplot', () => point(place));
+      place.followed = true;
     }
   } catch (error) { place.drawn = undefined; throw error; }
   point(place);

@@ -5,12 +5,14 @@ const PAPER = 680;  // pixels: the width of a chart on a printed page
 const night = matchMedia('(prefers-color-scheme: dark)');
 let printing = false;
 
+// A figure in the colours of the hour.
+function tinted(figure) {
+  if (!night.matches || printing) return figure;
+  return JSON.parse(NIGHT.reduce((text, [day, dark]) => text.replaceAll(day, dark), JSON.stringify(figure)));
+}
+
 function paint(place, figure) {
-  let {data, layout} = figure;
-  if (night.matches && !printing) {
-    const text = NIGHT.reduce((text, [day, dark]) => text.replaceAll(day, dark), JSON.stringify(figure));
-    ({data, layout} = JSON.parse(text));
-  }
+  let {data, layout} = tinted(figure);
   if (printing) layout = {...layout, width: PAPER};
   return Plotly.react(place, data, layout, {responsive: true, displayModeBar: false});
 }

@@ -1,4 +1,5 @@
-"""What a notebook shows besides figures: readable tables, facts and the summary of a run, of a drafter, of a launch.
+"""What a notebook shows besides figures: readable tables; facts of a run, a drafter, a launch; summaries of a run, a
+launch.
 
 Everything here escapes what it shows: model output and file names are untrusted text.
 """
@@ -16,6 +17,7 @@ import pandas as pd
 
 from labkit.analysis.related import related
 from labkit.drafters.card import Card
+from labkit.errors import ConfigError
 from labkit.paths import DATA
 from labkit.preflight import Look
 from labkit.records import FLAGS, Measurement
@@ -46,7 +48,7 @@ _SAID = {
     "kind", "source", "note", "cautions", "launches", "flags", "checked", "verdict", "finding", "figure", "claim",
     "claimed", "comparable", "cell", "why", "test", "arm", "fault", "message", "about",
 }  # fmt: skip
-#: Of labkit too, and but a word or two: no width is kept for them.
+#: Words of labkit as well, but short: no width is kept for them.
 _BRIEF = {"level", "state", "versions", "runner", "tokenizer"}
 _DIGITS = {"tpot_ms": 1, "ttft_ms": 0, "step_ms": 1, "tokens_per_second": 1, "temperature": None}
 
@@ -152,6 +154,8 @@ def summary(run: Run | Look, *, against: Run | None = None, confidence: float = 
     audit or a task guard speaks against is left out, in words. ``against`` an earlier run: what changed since.
     ``language``: what the report is to be in. Of a launch that was looked at the verdict, and what vLLM ends on."""
     if isinstance(run, Look):
+        if against is not None:
+            raise ConfigError("a launch that was looked at is compared with nothing; leave 'against' out")
         return _verdict_of_launch(run, phrases(language).say)
     measured, say = run.measurements(), phrases(language).say
     if against is not None:

@@ -10,6 +10,12 @@ function grow(pool, place, lists) {
   return Object.fromEntries(keys.map((key, i) => [key, grow(pool, rest[i + 1], key === 'layout' ? null : lists)]));
 }
 
+// A chart whose mark and bars have the colours of the hour; plotly's part gets them when it is painted.
+function inked(chart) {
+  const {data, layout, ...rest} = chart;
+  return {...tinted(rest), data, layout};
+}
+
 // Makes `element` live; returns what draws it anew, whatever is drawn already.
 async function board(element, prefix) {
   const {controls: axes, packed} = JSON.parse(element.querySelector('script').textContent);
@@ -46,7 +52,7 @@ async function board(element, prefix) {
     });
     fill(card, parts.map(part => pool[part]).join(''));
     await settled(card, places(charts, drawn.length).map((place, i) =>
-      drawn[i] !== old[i] && show(place, grow(pool, drawn[i], lists), [night.matches, printing], paint)));
+      drawn[i] !== old[i] && show(place, inked(grow(pool, drawn[i], lists)), [night.matches, printing], paint)));
     element.dataset.drawn = String(Number(element.dataset.drawn || 0) + 1);
   };
   const moved = () => {

@@ -156,7 +156,7 @@ def test_baselines_come_first_and_the_cells_can_be_fitted():
     assert [cell.k for cell in found.cells] == [0, 1, 2, 4]
     model = fit_cost(found.cells)
     assert model.step_seconds("draft", 3, 1) == pytest.approx(0.055)
-    assert model.error("draft") == pytest.approx(0, abs=1e-9)
+    assert model.error("draft", 1) == pytest.approx(0, abs=1e-9)
 
 
 def test_a_flag_that_touches_no_step_keeps_the_cell():

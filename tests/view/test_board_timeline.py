@@ -49,5 +49,5 @@ def test_without_tokens_per_step_its_bar_is_whole_and_says_none(answer):
 
 
 def test_text_can_be_read_on_every_colour(answer):
-    for colour, ink in (("#E69F00", "#1D1D1F"), ("#56B4E9", "#1D1D1F"), ("#0072B2", "white"), ("#000000", "white")):
+    for colour, ink in (("#E69F00", "black"), ("#56B4E9", "black"), ("#0072B2", "white"), ("#000000", "white")):
         assert f"background: {colour}; color: {ink}" in drawn(answer, colour)["html"]

@@ -36,6 +36,9 @@ from labkit.view.present import facts, show, summary
 from labkit.view.report import build_report
 from labkit.view.selection import Selection
 from labkit.view.zh import PHRASES
+from labkit.view.zh.launching import LAUNCHING
+from labkit.view.zh.migration import MIGRATION
+from labkit.view.zh.rules import RULES
 from tests.drafters.test_card import CARD
 from tests.preflight.test_legacy import ARTICLE
 from tests.view.test_static_board import LOADS
@@ -73,6 +76,10 @@ _CODE = re.compile(
     """,
     re.ASCII | re.VERBOSE,
 )
+
+
+#: Flags and keys are their subject.
+OF_LAUNCHES = {*LAUNCHING, *MIGRATION, *RULES}
 
 
 def prose(text):
@@ -162,7 +169,8 @@ def test_a_language_that_labkit_does_not_speak():
 def test_a_translation_uses_what_its_original_names(key):
     names = {name.split(":")[0] for name in re.findall(r"(?<!\{)\{(\w[^{}]*)\}", key)}
     assert set(re.findall(r"(?<!\{)\{(\w+)\}", PHRASES[key])) <= names
-    assert not english(prose(re.sub(r"\{[^{}]*\}", "", PHRASES[key])))
+    said = re.sub(r"\{[^{}]*\}", "", PHRASES[key]).replace("num_speculative_tokens", "")
+    assert not english(prose(said) if key in OF_LAUNCHES else said)
 
 
 # --- everything that labkit may say
