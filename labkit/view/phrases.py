@@ -78,7 +78,7 @@ class Phrases:
                 if name == "table":
                     facts = "facts" in piece
                 if name == "td":
-                    ours = facts or "class='said'" in piece
+                    ours = facts or "class='said" in piece
                 open_tags = _after(open_tags, piece, name)
             elif not set(open_tags) & set(_AS_IT_IS) and ("td" not in open_tags or ours or piece in _OURS):
                 plain = unescape(piece)

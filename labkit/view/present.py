@@ -89,7 +89,7 @@ def show(table: pd.DataFrame) -> Html:
 def _mark(column: str) -> str:
     """Attributes of the cells of a column."""
     if column in _BRIEF:
-        return " class='said' style='min-width:0'"
+        return " class='said brief'"
     return " class='said'" if column in _SAID else ""
 
 
