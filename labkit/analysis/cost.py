@@ -21,10 +21,10 @@ from itertools import pairwise
 import numpy as np
 from scipy.optimize import nnls
 
-from labkit.analysis.step_line import SAME_BATCH, CostCell, Line, Share, same_batch, terms
+from labkit.analysis.step_line import CostCell, Line, Share, same_batch, terms
 from labkit.errors import PredictionError
 
-__all__ = ["CostCell", "CostModel", "LeftOut", "fit_cost", "SAME_BATCH", "REACH"]
+__all__ = ["CostCell", "CostModel", "LeftOut", "fit_cost", "REACH"]
 
 #: A batch counts as measured up to this factor beyond the smallest and the largest.
 REACH = 1.1
@@ -52,8 +52,8 @@ class CostModel:
     left_out: tuple[LeftOut, ...] = ()
 
     def step_seconds(self, drafter: str | None, k: int, batch: float, *, drafted_share: Share = 1.0) -> Share:
-        """Predicted mean duration of a decode step; an array for an array of drafted shares, of which the first
-        decides whether the cells tell.
+        """Predicted mean duration of a decode step, seconds. ``drafted_share``: of a request's steps, 0 to 1; for an
+        array [replicate] an array of the same shape, and its first entry decides whether the cells tell.
 
         Raises:
             PredictionError: the cells do not determine it, says which cell to measure; or the share is not known.

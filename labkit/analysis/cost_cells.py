@@ -19,8 +19,8 @@ from dataclasses import dataclass, replace
 import numpy as np
 
 from labkit.analysis.acceptance import decode_steps, tokens_per_step
-from labkit.analysis.cost import CostCell
 from labkit.analysis.speedup import cell_tpot
+from labkit.analysis.step_line import CostCell
 from labkit.records import Measurement, RequestRecord
 
 __all__ = ["CostCells", "cost_cells", "running_batch"]

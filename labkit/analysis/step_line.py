@@ -69,7 +69,7 @@ class Line:
     cells: Sequence[CostCell]
 
     def seconds(self, drafter: str | None, k: int, batch: float, share: Share = 1.0) -> Share:
-        """Mean duration of a step; an array for an array of shares."""
+        """Mean duration of a step, seconds; for an array of shares [replicate] an array of the same shape."""
         plain = self._plain(batch)
         if not k:
             return plain
