@@ -33,6 +33,7 @@ SETTINGS: dict[str, tuple[tuple[str, ...], dict[str, str]]] = {
     "passive wait": ((), {"KMP_BLOCKTIME": "0"}),
     "one thread": ((), {"OMP_NUM_THREADS": "1"}),
     "no async scheduling": (("--no-async-scheduling",), {}),
+    "huge pages": ((), {"GLIBC_TUNABLES": "glibc.malloc.hugetlb=1"}),
 }
 
 

@@ -3,12 +3,13 @@ const NIGHT = [['"white"', '"#16181c"'], ['#1D1D1F', '#e6e6e8'], ['#2a3f5f', '#e
                ['#ECECEC', '#2c3036'], ['#F3F1E7', '#23221c'], ['"#000000"', '"#f2f2f2"']];
 const PAPER = 680;  // pixels: the width of a chart on a printed page
 const night = matchMedia('(prefers-color-scheme: dark)');
+let dark = night.matches;  // asked once: a browser that is asked between a change and its event leaves out the event
 let printing = false;
 
 // A figure in the colours of the hour.
 function tinted(figure) {
-  if (!night.matches || printing) return figure;
-  return JSON.parse(NIGHT.reduce((text, [day, dark]) => text.replaceAll(day, dark), JSON.stringify(figure)));
+  if (!dark || printing) return figure;
+  return JSON.parse(NIGHT.reduce((text, [day, late]) => text.replaceAll(day, late), JSON.stringify(figure)));
 }
 
 function paint(place, figure) {
@@ -27,7 +28,7 @@ function inWindow({element}) {
   const all = [...document.querySelectorAll('.figure')].map(element => ({element, draw: () =>
     paint(element.querySelector('div'), JSON.parse(element.querySelector('script').textContent))}));
   for (const [i, element] of [...document.querySelectorAll('.board')].entries())
-    all.push({element, draw: await board(element, i ? `${i + 1}.` : '')});
+    all.push({element, ...await board(element, i ? `${i + 1}.` : '')});
   const seen = all.filter(inWindow);
   for (const {draw} of seen) await draw();
   document.body.dataset.ready = 'seen';
@@ -35,8 +36,9 @@ function inWindow({element}) {
   for (const {draw} of all.filter(one => !seen.includes(one))) await draw();
 
   const again = () => all.forEach(({draw}) => draw());
-  night.addEventListener('change', again);
+  night.addEventListener('change', () => { dark = night.matches; again(); });
   for (const [event, on] of [['beforeprint', true], ['afterprint', false]])
     addEventListener(event, () => { printing = on; again(); });
   document.body.dataset.ready = 'yes';
+  all.forEach(({lookAhead}) => lookAhead?.());
 })();

@@ -10,7 +10,7 @@ from labkit.view.lab import Lab
 from labkit.view.page_checks import BUDGET
 from labkit.view.selection import Selection
 from labkit.view.static_board import board_axes
-from tests.boards import REPORT, check
+from tests.boards import REPORT, STILL, check
 from tests.jupyter import ARTEFACTS
 from tests.view.test_report_browser import Opened, built, offline, shift  # noqa: F401, a fixture
 from tests.view.test_static_board import LOADS
@@ -123,6 +123,58 @@ def test_the_address_carries_the_selection(offline, report, lab):  # noqa: F811
         page.close()
 
 
+#: Counts the charts in sight that plotly draws from here on.
+COUNTED = """() => {
+  const {react} = Plotly;
+  window.paints = 0;
+  Plotly.react = (place, ...all) => {
+    window.paints += !place.classList.contains('labkit-ahead');
+    return react(place, ...all);
+  };
+}"""
+
+
+def test_what_is_next_to_the_chosen_setting_is_drawn_already(offline, report, lab, axes):  # noqa: F811
+    """Moved there, away and back again; and at another width, what is kept is not as wide as its place."""
+    page, at = offline.new_page(), {axis.name: getattr(lab.default(), axis.name) for axis in axes}
+    try:
+        page.goto(report.as_uri())
+        page.wait_for_selector("body[data-ready=yes]", timeout=20_000)
+        for width in (1280, 900):
+            page.set_viewport_size({"width": width, "height": 720})
+            page.wait_for_timeout(200)  # plotly waits a tenth of a second
+            page.evaluate(STILL, ".board .charts")
+            page.evaluate(COUNTED)
+            for i, axis in enumerate(axes):
+                start = axis.values.index(at[axis.name])
+                for place in (start - 1 if start else start + 1, start):
+                    page.evaluate(MOVE, [i, str(place)])
+                    assert page.evaluate("window.paints") == 0, (axis.name, width)
+                    check(page, REPORT, wanted(lab, at | {axis.name: axis.values[place]})[1])
+                page.evaluate(STILL, ".board .charts")
+    finally:
+        page.close()
+
+
+def test_who_zooms_in_and_comes_back_finds_the_whole(offline, report, lab):  # noqa: F811
+    page = offline.new_page()
+    try:
+        page.goto(report.as_uri())
+        page.wait_for_selector("body[data-ready=yes]", timeout=20_000)
+        page.evaluate(STILL, ".board .charts")
+        shown = "document.querySelector('.board .js-plotly-plot')._fullLayout.xaxis.range"
+        whole = page.evaluate(shown)
+        page.evaluate("Plotly.relayout(document.querySelector('.board .js-plotly-plot'), {'xaxis.range': [1, 2]})")
+        assert page.evaluate(shown) == [1, 2]
+        drafters = page.locator(".board select").first
+        for label in ("draft (draft_model)", "ngram (ngram)"):
+            drafters.select_option(label)
+            page.wait_for_timeout(300)
+        assert page.evaluate(shown) == whole
+    finally:
+        page.close()
+
+
 def test_a_burst_is_drawn_once_with_the_last_value(opened):
     drawn = opened.page.evaluate("""async () => {
       const board = document.querySelector('.board'), control = board.querySelector('input');
@@ -144,6 +196,7 @@ def test_it_is_small(report):
 
 def test_an_address_that_names_no_setting_draws_nothing_anew(opened):
     """A link of the contents changes the address, too."""
+    opened.page.evaluate(STILL, ".board .charts")
     touched, asked = opened.page.evaluate("""async () => {
       const board = document.querySelector('.board'), before = board.dataset.drawn, touched = [];
       const watch = new MutationObserver(changes => touched.push(...changes));
