@@ -20,13 +20,6 @@ READ = """selector => [...document.querySelectorAll(selector)].map(place => {
 #: Whether every chart is as wide as its place; plotly waits a tenth of a second before it makes it so.
 FITS = """selector => [...document.querySelectorAll(`${selector} .js-plotly-plot`)].every(
   plot => Math.abs(plot.clientWidth - plot._fullLayout.width) <= 1)"""
-#: Resolves when nothing in the element that a selector names has changed for half a second.
-STILL = """selector => new Promise(done => {
-  const whole = () => { watch.disconnect(); done(); };
-  let soon = setTimeout(whole, 500);
-  const watch = new MutationObserver(() => { clearTimeout(soon); soon = setTimeout(whole, 500); });
-  watch.observe(document.querySelector(selector), {subtree: true, childList: true, attributes: true});
-})"""
 PANEL, REPORT = ".labkit-grid > div", ".board .charts > div"
 
 

@@ -38,7 +38,7 @@ async function render({model, el}) {
     const paint = (plot, {data, layout}) => Plotly.react(
       plot, data, {...themed(layout), autosize: true}, {displayModeBar: false});
     const chart = ({data, layout, ...rest}) => (
-      {...rest, key: JSON.stringify([data, layout]), figure: () => ({data, layout})});
+      {...rest, key: [data, layout], figure: () => ({data, layout})});
     await settled(card, charts.map((given, i) => show(shown[i], chart(given), light, paint)));
     el.dataset.drawn = String(Number(el.dataset.drawn || 0) + 1);
     busy = false;
@@ -53,9 +53,7 @@ async function render({model, el}) {
   const sized = new ResizeObserver(() => {
     if (grid.clientWidth === width) return;
     width = grid.clientWidth;  // 0 while it is hidden
-    if (!width) return;
-    [...grid.children].forEach(forgetHidden);
-    grid.querySelectorAll(".js-plotly-plot").forEach(plot => Plotly.Plots.resize(plot));
+    if (width) grid.querySelectorAll(".js-plotly-plot").forEach(plot => Plotly.Plots.resize(plot));
   });
   sized.observe(grid);
   return () => {

@@ -24,81 +24,95 @@ function places(grid, count) {
   return [...grid.children];
 }
 
-const KEPT = 32;  // drawn charts of a place, the shown one among them
+const KEPT = 32;  // drawings of a place, the shown one among them
 
 function part(className) {
   return Object.assign(document.createElement('div'), {className});
 }
 
-// A chart of a board: {title, mark}, and {html} or what plotly draws, {key, figure()}: charts of one key are drawn alike.
-// Its title and the mark of the chosen setting are HTML around plotly's drawing, so that a move which changes nothing
-// else draws nothing anew, and a drawing is kept, so that going back only puts it back. `look`: what the drawing depends
-// on besides the chart.
+// A chart of a board: {title, mark}, and what plotly draws, {key, figure()}, charts of one key being drawn alike; or
+// {html}, always at the same place. Title and the mark of the chosen setting are HTML around the drawing, so that a move
+// which changes nothing else draws nothing anew. `look`: what a drawing depends on besides the chart.
 async function show(place, chart, look, draw) {
   if (!place.kept) {
-    place.kept = new Map();
+    place.kept = new Map();  // drawings by name; the last one was wanted last
     place.append(part('labkit-title'), part('labkit-frame'));
     place.lastChild.append(part('labkit-plot'), part('labkit-line'), part('labkit-ring'));
   }
   const [heading, frame] = place.children;
   if (heading.textContent !== chart.title) heading.textContent = chart.title;
   place.mark = chart.mark;
-  if (chart.html === undefined) await put(place, chart, look, draw);
+  if (chart.html === undefined) await replace(place, named(look, chart), chart, draw);
   else if (place.html !== chart.html) frame.firstChild.innerHTML = place.html = chart.html;
   point(place);
 }
 
-// The drawing of a chart where the shown one is: the kept one, or the shown one drawn anew.
-async function put(place, chart, look, draw) {
-  const name = JSON.stringify([look, chart.key]), shown = place.lastChild.firstChild, known = used(place, name);
-  if (!known) await drawn(place, shown, name, chart, draw);
-  else if (known !== shown) shown.replaceWith(known);
+function named(look, {key}) {
+  return JSON.stringify([look, key]);
 }
 
-// Draws a chart that may be wanted next, out of sight; tells whether there was anything to draw.
-async function ahead(place, chart, look, draw) {
-  const name = JSON.stringify([look, chart.key]), frame = place.lastChild;
-  if (chart.html !== undefined || used(place, name)) return false;
-  const oldest = [...place.kept.values()].find(plot => plot !== frame.firstChild);
+// Shows the drawing of that name where it was made ahead; else draws over the shown one.
+async function replace(place, name, chart, draw) {
+  const shown = place.lastChild.firstChild, known = kept(place, name);
+  if (known === shown) return;
+  if (!known) return drawOn(shown, place, name, chart, draw);
+  Plotly.Fx.unhover(shown);
+  shown.replaceWith(known);
+  if (shown.touched || shown.stale) giveUp(place, shown);
+}
+
+// Draws a chart that may be wanted next, out of sight.
+async function ahead(place, name, chart, draw) {
+  const frame = place.lastChild, oldest = [...place.kept.values()].find(plot => plot !== frame.firstChild);
   const plot = place.kept.size < KEPT ? part('labkit-plot') : oldest;
   plot.classList.add('labkit-ahead');
   frame.append(plot);
   try {
-    await drawn(place, plot, name, chart, draw);
+    await drawOn(plot, place, name, chart, draw);
   } finally {
     plot.classList.remove('labkit-ahead');
     if (plot !== frame.firstChild) plot.remove();
   }
-  return true;
 }
 
-// The kept drawing of a name, which makes it the last that will be given up.
-function used({kept}, name) {
+// The drawing of that name, which is now wanted last.
+function kept({kept}, name) {
   const plot = kept.get(name);
   if (plot) kept.delete(name), kept.set(name, plot);
   return plot;
 }
 
-async function drawn(place, plot, name, chart, draw) {
-  const {kept} = place, forget = () => kept.forEach((one, old) => one === plot && kept.delete(old));
-  forget();
-  kept.set(name, plot);
+async function drawOn(plot, place, name, chart, draw) {
+  forget(place, plot);
+  place.kept.set(name, plot);
+  plot.touched = false;
   try {
     await draw(plot, chart.figure());
-  } catch (error) { forget(); throw error; }
+  } catch (error) { giveUp(place, plot); throw error; }
   if (plot.followed) return;
-  plot.on('plotly_afterplot', () => point(place));
-  // Whoever zooms in, and goes, and comes back, finds the whole; plotly itself only makes it as wide as its place.
-  plot.on('plotly_relayout', changes => 'autosize' in changes || forget());
   plot.followed = true;
+  plot.on('plotly_afterplot', () => point(place));
+  // Whoever zooms in, or hides a trace, keeps that while it is shown; and finds the whole who comes back.
+  plot.on('plotly_relayout', changes => { if ('autosize' in changes) plot.stale = false; else plot.touched = true; });
+  plot.on('plotly_restyle', () => { plot.touched = true; });
 }
 
-// Gives up what is kept of a place and not shown: its width is another now.
-function forgetHidden(place) {
-  for (const [name, plot] of place.kept ?? []) if (plot !== place.lastChild.firstChild) {
-    place.kept.delete(name);
-    Plotly.purge(plot);
-  }
+function forget({kept}, plot) {
+  kept.forEach((one, name) => one === plot && kept.delete(name));
+}
+
+function giveUp(place, plot) {
+  forget(place, plot);
+  Plotly.purge(plot);
+}
+
+// Gives up what a place keeps out of sight, as it has another width now. The shown drawing gets that from plotly, a moment
+// later: if it is still shown then.
+function resized(place) {
+  if (!place.kept) return;
+  const shown = place.lastChild.firstChild;
+  new Set(place.kept.values()).forEach(plot => plot !== shown && giveUp(place, plot));
+  shown.stale = true;
 }
 
 // Puts the mark of a chart where its axes are now.

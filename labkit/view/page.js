@@ -3,7 +3,7 @@ const NIGHT = [['"white"', '"#16181c"'], ['#1D1D1F', '#e6e6e8'], ['#2a3f5f', '#e
                ['#ECECEC', '#2c3036'], ['#F3F1E7', '#23221c'], ['"#000000"', '"#f2f2f2"']];
 const PAPER = 680;  // pixels: the width of a chart on a printed page
 const night = matchMedia('(prefers-color-scheme: dark)');
-let dark = night.matches;  // asked once: a browser that is asked between a change and its event leaves out the event
+let dark = night.matches;  // asked in its event only: a browser that was asked before leaves out the event
 let printing = false;
 
 // A figure in the colours of the hour.
@@ -28,7 +28,7 @@ function inWindow({element}) {
   const all = [...document.querySelectorAll('.figure')].map(element => ({element, draw: () =>
     paint(element.querySelector('div'), JSON.parse(element.querySelector('script').textContent))}));
   for (const [i, element] of [...document.querySelectorAll('.board')].entries())
-    all.push({element, ...await board(element, i ? `${i + 1}.` : '')});
+    all.push({element, draw: await board(element, i ? `${i + 1}.` : '')});
   const seen = all.filter(inWindow);
   for (const {draw} of seen) await draw();
   document.body.dataset.ready = 'seen';
@@ -40,5 +40,4 @@ function inWindow({element}) {
   for (const [event, on] of [['beforeprint', true], ['afterprint', false]])
     addEventListener(event, () => { printing = on; again(); });
   document.body.dataset.ready = 'yes';
-  all.forEach(({lookAhead}) => lookAhead?.());
 })();

@@ -10,27 +10,36 @@ function grow(pool, place, lists) {
   return Object.fromEntries(keys.map((key, i) => [key, grow(pool, rest[i + 1], key === 'layout' ? null : lists)]));
 }
 
-// A chart of the pool, its mark and HTML in the colours of the hour; plotly's part gets them when it is painted.
-function chartOf(pool, place, lists) {
-  const [, keys, ...values] = pool[place], {data, layout, ...rest} =
-    Object.fromEntries(pool[keys].slice(1).map((key, i) => [key, values[i]]));
-  const said = Object.fromEntries(Object.entries(rest).map(([key, at]) => [key, grow(pool, at)]));
-  const figure = () => ({data: grow(pool, data, lists), layout: grow(pool, layout)});
-  return {...tinted(said), key: [data, layout], figure};
+// What a chart is made of, by name: places in the pool.
+function partsOf(pool, place) {
+  const [, keys, ...values] = pool[place];
+  return Object.fromEntries(pool[keys].slice(1).map((key, i) => [key, values[i]]));
 }
 
+// What plotly draws of a chart; it gets the colours of the hour when it is painted.
+function drawingOf(pool, {data, layout}, lists) {
+  return {key: [data, layout], figure: () => ({data: grow(pool, data, lists), layout: grow(pool, layout)})};
+}
+
+// A chart, its mark and HTML in the colours of the hour.
+function chartOf(pool, place, lists) {
+  const {data, layout, ...rest} = partsOf(pool, place);
+  const said = Object.fromEntries(Object.entries(rest).map(([key, at]) => [key, grow(pool, at)]));
+  return {...tinted(said), ...drawingOf(pool, {data, layout}, lists)};
+}
+
+const DRAWING = 12;  // ms that a chart takes, about: a shorter pause is left alone
 const [idly, notNow] = globalThis.requestIdleCallback ? [requestIdleCallback, cancelIdleCallback]
   : [task => setTimeout(task, 100), clearTimeout];
 
-// Makes `element` live; returns what draws it anew, and what draws the settings next to the chosen one while nothing else
-// is to be done, so that they are there when they are wanted.
+// Makes `element` live; returns what draws it anew, whatever is drawn already.
 async function board(element, prefix) {
   const {controls: axes, packed} = JSON.parse(element.querySelector('script').textContent);
   const {pool, roots} = JSON.parse(await inflate(bytesOf(packed)));
   const controls = [...element.querySelectorAll('.controls select, .controls input')];
   const card = element.querySelector('.card'), charts = element.querySelector('.charts');
   const lists = [];  // lists of data are the same array whenever they are drawn: so plotly sees what did not change
-  let waiting = false, task, turns = 0;
+  let waiting = false, near = false, width = 0, task, turns = 0;
 
   // The selection is in the address, so that a link carries it; what it does not name stays as it is.
   const read = () => {
@@ -62,26 +71,37 @@ async function board(element, prefix) {
     await settled(card, places(charts, wanted.length).map((place, i) =>
       show(place, chartOf(pool, wanted[i], lists), look(), paint)));
     element.dataset.drawn = String(Number(element.dataset.drawn || 0) + 1);
-    if (document.body.dataset.ready === 'yes') lookAhead();
+    lookAhead();
   };
-  // One control moved, to the next values first.
+  // Charts of the settings that one control leads to, the next ones of a slider first, as many as are kept beside those
+  // seen before.
   const nearby = () => {
-    const at = chosen(), moves = axes.flatMap(([, all], i) => all.map((_, value) => [Math.abs(value - at[i]), i, value]));
-    const near = moves.filter(([far]) => far).sort(([one], [other]) => one - other).slice(0, KEPT / 2);
-    return near.map(([, i, value]) => answer(at.map((old, j) => j === i ? value : old))[0]);
+    const at = chosen(), far = (i, value) => controls[i].type === 'range' ? Math.abs(value - at[i]) : 1;
+    const moves = axes.flatMap(([, all], i) => all.map((_, value) => [i, value])).filter(([i, value]) => value !== at[i]);
+    moves.sort(([i, one], [j, other]) => far(i, one) - far(j, other));
+    const roots = moves.slice(0, KEPT / 2).map(([i, value]) => answer(at.map((old, j) => j === i ? value : old))[0]);
+    return roots.flatMap(drawn => drawn.map((root, i) => ({place: charts.children[i], parts: partsOf(pool, root)})));
   };
+  // Draws them while nothing else is to be done, once somebody comes near: they are there when they are wanted.
   const lookAhead = () => {
     notNow(task);
-    const turn = ++turns, left = nearby().flatMap(drawn => drawn.map((at, i) => [charts.children[i], at]));
-    const next = async () => {
-      while (left.length && turn === turns) {
-        const [place, at] = left.shift();
+    const turn = ++turns;
+    delete element.dataset.ahead;
+    if (!near || printing) return;
+    const left = nearby().filter(({place, parts}) => place?.kept && parts.data !== undefined)
+      .map(({place, parts}) => ({place, chart: drawingOf(pool, parts, lists)}))
+      .filter(({place, chart}) => !kept(place, named(look(), chart)));  // those are given up last
+    const next = async pause => {
+      if ((pause?.timeRemaining() ?? Infinity) >= DRAWING && left.length) {
+        const {place, chart} = left.shift(), name = named(look(), chart);
         // What fails here fails again, and is said, when it is chosen.
-        if (place && await ahead(place, chartOf(pool, at, lists), look(), paint).catch(() => true)) break;
+        if (!kept(place, name)) await ahead(place, name, chart, paint).catch(() => {});
       }
-      if (left.length && turn === turns) task = idly(next);
+      if (turn !== turns) return;
+      if (left.length) task = idly(next);
+      else element.dataset.ahead = 'drawn';
     };
-    if (!printing) task = idly(next);
+    task = idly(next);
   };
   const moved = () => {
     if (!waiting) requestAnimationFrame(draw);  // of a drag only the last value is drawn
@@ -91,6 +111,14 @@ async function board(element, prefix) {
   controls.forEach(control => control.addEventListener('input', moved));
   addEventListener('hashchange', () => { read(); draw(); });
   read();
-  addEventListener('resize', () => { [...charts.children].forEach(forgetHidden); lookAhead(); });
-  return {draw, lookAhead};
+  for (const kind of ['pointerenter', 'focusin'])
+    element.addEventListener(kind, () => { if (!near) { near = true; lookAhead(); } });
+  addEventListener('resize', () => {
+    if (charts.clientWidth === width) return;
+    width = charts.clientWidth;
+    [...charts.children].forEach(resized);
+    lookAhead();
+  });
+  width = charts.clientWidth;
+  return draw;
 }

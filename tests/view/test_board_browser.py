@@ -10,7 +10,7 @@ from labkit.view.lab import Lab
 from labkit.view.page_checks import BUDGET
 from labkit.view.selection import Selection
 from labkit.view.static_board import board_axes
-from tests.boards import REPORT, STILL, check
+from tests.boards import REPORT, check
 from tests.jupyter import ARTEFACTS
 from tests.view.test_report_browser import Opened, built, offline, shift  # noqa: F401, a fixture
 from tests.view.test_static_board import LOADS
@@ -75,6 +75,7 @@ def wanted(lab, values):
 
 def test_every_control_moves_and_what_is_drawn_is_what_the_tables_say(opened, lab, axes):
     page, draw, at = opened.page, random.Random(11), {}
+    come_near(page)
     for axis in axes:
         at[axis.name] = getattr(lab.default(), axis.name)
     for _ in range(60):
@@ -88,6 +89,7 @@ def test_every_control_moves_and_what_is_drawn_is_what_the_tables_say(opened, la
         check(page, REPORT, drawn)
         if answer.chosen:
             assert f"{answer.chosen['speedup']:.2f}×" in page.evaluate(SHOWN)["card"]
+    assert page.evaluate(FEW)
     assert opened.complaints == []
     assert opened.outside == []
 
@@ -123,7 +125,7 @@ def test_the_address_carries_the_selection(offline, report, lab):  # noqa: F811
         page.close()
 
 
-#: Counts the charts in sight that plotly draws from here on.
+#: Counts the charts in sight that plotly draws.
 COUNTED = """() => {
   const {react} = Plotly;
   window.paints = 0;
@@ -132,45 +134,77 @@ COUNTED = """() => {
     return react(place, ...all);
   };
 }"""
+FEW = "[...document.querySelectorAll('.board .charts > div')].every(place => place.kept.size <= KEPT)"
 
 
-def test_what_is_next_to_the_chosen_setting_is_drawn_already(offline, report, lab, axes):  # noqa: F811
-    """Moved there, away and back again; and at another width, what is kept is not as wide as its place."""
+def come_near(page):
+    """Until what may be wanted next is drawn."""
+    page.hover(".board .notes")
+    page.hover(".board .controls")
+    page.wait_for_selector(".board[data-ahead=drawn]", timeout=20_000)
+
+
+@pytest.mark.parametrize("script", ["", "delete globalThis.requestIdleCallback"])
+def test_what_is_next_to_the_chosen_setting_is_drawn_already(offline, report, lab, axes, script):  # noqa: F811
+    """Moved there, away and back again; and at another width, what was kept is not as wide as its place."""
     page, at = offline.new_page(), {axis.name: getattr(lab.default(), axis.name) for axis in axes}
     try:
+        page.add_init_script(script)
         page.goto(report.as_uri())
         page.wait_for_selector("body[data-ready=yes]", timeout=20_000)
+        page.evaluate(COUNTED)
         for width in (1280, 900):
             page.set_viewport_size({"width": width, "height": 720})
-            page.wait_for_timeout(200)  # plotly waits a tenth of a second
-            page.evaluate(STILL, ".board .charts")
-            page.evaluate(COUNTED)
+            page.wait_for_timeout(300)  # plotly waits a tenth of a second
+            come_near(page)
+            page.evaluate("window.paints = 0")
             for i, axis in enumerate(axes):
                 start = axis.values.index(at[axis.name])
                 for place in (start - 1 if start else start + 1, start):
                     page.evaluate(MOVE, [i, str(place)])
                     assert page.evaluate("window.paints") == 0, (axis.name, width)
                     check(page, REPORT, wanted(lab, at | {axis.name: axis.values[place]})[1])
-                page.evaluate(STILL, ".board .charts")
+                page.wait_for_selector(".board[data-ahead=drawn]", timeout=20_000)
     finally:
         page.close()
 
 
-def test_who_zooms_in_and_comes_back_finds_the_whole(offline, report, lab):  # noqa: F811
+def test_nobody_near_and_nothing_is_drawn_ahead(offline, report):  # noqa: F811
     page = offline.new_page()
     try:
         page.goto(report.as_uri())
         page.wait_for_selector("body[data-ready=yes]", timeout=20_000)
-        page.evaluate(STILL, ".board .charts")
-        shown = "document.querySelector('.board .js-plotly-plot')._fullLayout.xaxis.range"
-        whole = page.evaluate(shown)
-        page.evaluate("Plotly.relayout(document.querySelector('.board .js-plotly-plot'), {'xaxis.range': [1, 2]})")
-        assert page.evaluate(shown) == [1, 2]
-        drafters = page.locator(".board select").first
-        for label in ("draft (draft_model)", "ngram (ngram)"):
-            drafters.select_option(label)
-            page.wait_for_timeout(300)
-        assert page.evaluate(shown) == whole
+        page.wait_for_timeout(500)
+        kept = "[...document.querySelectorAll('.board .charts > div')].map(place => place.kept.size)"
+        assert page.evaluate(kept) == [1, 1, 1, 0, 1], "the shown ones"
+        come_near(page)
+        assert min(page.evaluate(kept)[:3]) > 1
+    finally:
+        page.close()
+
+
+def test_who_zooms_in_or_hides_a_trace_finds_the_whole_again(offline, report):  # noqa: F811
+    """But not while the chart stays: a move of K leaves that of the temperature alone."""
+    page = offline.new_page()
+    try:
+        page.goto(report.as_uri())
+        page.wait_for_selector("body[data-ready=yes]", timeout=20_000)
+        come_near(page)
+        last = "[...document.querySelectorAll('.board .js-plotly-plot')].at(-1)"
+        state = f"(plot => [plot._fullLayout.xaxis.range, plot._fullData[0].visible])({last})"
+        whole = page.evaluate(state)
+        for change, seen in (
+            ("relayout(plot, {'xaxis.range': [.1, .2]})", [[0.1, 0.2], True]),
+            ("restyle(plot, {visible: 'legendonly'}, [0])", [whole[0], "legendonly"]),
+        ):
+            page.evaluate(f"(plot => Plotly.{change})({last})")
+            page.evaluate("location.hash = 'section-1'")
+            page.wait_for_timeout(200)
+            assert page.evaluate(state) == seen
+            for drafter in ("0", "1"):  # away and back
+                page.evaluate(MOVE, [0, drafter])
+            assert page.evaluate(state) == whole
+            come_near(page)
     finally:
         page.close()
 
@@ -196,7 +230,7 @@ def test_it_is_small(report):
 
 def test_an_address_that_names_no_setting_draws_nothing_anew(opened):
     """A link of the contents changes the address, too."""
-    opened.page.evaluate(STILL, ".board .charts")
+    come_near(opened.page)
     touched, asked = opened.page.evaluate("""async () => {
       const board = document.querySelector('.board'), before = board.dataset.drawn, touched = [];
       const watch = new MutationObserver(changes => touched.push(...changes));
@@ -224,8 +258,11 @@ def test_night_and_paper(offline, report):  # noqa: F811
         assert page.evaluate("getComputedStyle(document.body).backgroundColor") == "rgb(22, 24, 28)"
         ARTEFACTS.mkdir(exist_ok=True)
         page.screenshot(path=ARTEFACTS / "board-night.png", full_page=True)
+        come_near(page)
         page.emulate_media(color_scheme="light")
         page.wait_for_function(f"({paper})() === 'rgb(255, 255, 255)'")
+        page.evaluate(MOVE, [0, "1"])
+        assert page.evaluate(paper) == "rgb(255, 255, 255)", "what was drawn ahead at night stays there"
         page.pdf(path=ARTEFACTS / "board.pdf")
         assert page.locator(".board .charts .js-plotly-plot").count() == 4
         page.emulate_media(media="print")
