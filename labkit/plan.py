@@ -95,9 +95,9 @@ class Extra:
 @dataclass(frozen=True, kw_only=True)
 class Plan:
     """Everything a sweep measures. ``k``: one list for all drafters, or a list for each by its name; ``also``:
-    cells beyond the grid of K, temperatures and concurrencies.
-    ``salt`` keeps prompts of different cells apart in the prefix cache (vLLM's ``cache_salt``: the text itself
-    is the same in every arm); switch it off to study the cache."""
+    cells beyond the grid of K, temperatures and concurrencies. ``salt`` keeps prompts of different cells apart in the
+    prefix cache (vLLM's ``cache_salt``: the text itself is the same in every arm); switch it off to study the cache.
+    ``together``: all engines of a block run at once and take one user's prompts in turn, see ``measure/turns.py``."""
 
     __pydantic_config__ = STRICT
 
@@ -113,6 +113,7 @@ class Plan:
     sampling: Literal["clean", "as_served"] = "clean"
     salt: bool = True
     warmup: Literal["cell", "engine"] = "cell"
+    together: bool = False
     name: str = "sweep"
 
     def __post_init__(self) -> None:
@@ -129,6 +130,8 @@ class Plan:
                 Sampling(temperature=temperature, mode=self.sampling)
             if any(c < 1 for c in part.concurrencies):
                 raise ConfigError(f"concurrencies must be ≥ 1; got {list(part.concurrencies)}")
+        if self.together and (self.engine.port or any(c > 1 for p in (self, *self.also) for c in p.concurrencies)):
+            raise ConfigError("'together' takes one user's prompts in turn, on many ports: concurrencies: [1], no port")
         if self.blocks < 1:
             raise ConfigError(f"blocks must be ≥ 1; got {self.blocks}")
         if "/" in self.name or not self.name:

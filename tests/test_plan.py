@@ -240,6 +240,8 @@ def test_a_cell_says_what_it_is():
         ({"drafters": ()}, ["'k' needs drafters", "leave both out"]),
         ({"k": (0, 2)}, ["K ≥ 1", "baseline", "got [0, 2]"]),
         ({"k": (-1,)}, ["K ≥ 1", "got [-1]"]),
+        ({"together": True, "concurrencies": (1, 4)}, ["'together'", "concurrencies: [1]"]),
+        ({"together": True, "concurrencies": (1,), "engine": EngineConfig(target="t", port=8000)}, ["no port"]),
         ({"blocks": 0}, ["blocks", "≥ 1", "got 0"]),
         ({"concurrencies": (4, 0)}, ["concurrencies", "≥ 1", "[4, 0]"]),
         ({"temperatures": ()}, ["'temperatures' is empty", "at least one"]),

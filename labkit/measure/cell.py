@@ -12,7 +12,8 @@ import os
 import statistics
 import time
 import uuid
-from collections.abc import Callable, Coroutine
+from collections.abc import Callable, Coroutine, Sequence
+from contextlib import nullcontext
 from dataclasses import replace
 from threading import Event
 
@@ -29,11 +30,12 @@ from labkit.measure import flags
 from labkit.measure.client import Client
 from labkit.measure.loop import run_sync
 from labkit.measure.machine import MachineLoad
+from labkit.measure.turns import Turns
 from labkit.plan import Cell
 from labkit.records import Counters, Flag, Measurement, Provenance, RequestRecord
 from labkit.workloads import Workload
 
-__all__ = ["measure_cell", "WARM_TOLERANCE"]
+__all__ = ["measure_cell", "measure_in_turn", "WARM_TOLERANCE"]
 
 WARM_TOLERANCE = 0.05
 WARM_ROUNDS = 6
@@ -59,6 +61,31 @@ def measure_cell(
     return run_sync(_until(stop, work) if stop else work)
 
 
+def measure_in_turn(
+    cells: Sequence[tuple[Engine, Cell, Workload]], *, salt: bool = True, warm: bool = True
+) -> list[Measurement | MeasurementError]:
+    """Measure a cell on each of several ready engines, one user's prompts in turn
+    (:mod:`labkit.measure.turns`). Blocks. A cell that fails gives the error that :func:`measure_cell`
+    raises, and leaves the others alone."""
+
+    async def all_of_them() -> list[Measurement | BaseException]:
+        turns = Turns([cell.id for _, cell, _ in cells], tuple(pid for engine, *_ in cells for pid in engine.info.pids))
+
+        async def one(engine: Engine, cell: Cell, workload: Workload) -> Measurement:
+            try:
+                return await _measure(engine, cell, workload, salt=salt, warm=warm, turns=turns)
+            finally:
+                turns.no_longer(cell.id)
+
+        return await asyncio.gather(*(one(*asked) for asked in cells), return_exceptions=True)
+
+    found = run_sync(all_of_them())
+    for one in found:
+        if isinstance(one, BaseException) and not isinstance(one, MeasurementError):
+            raise one
+    return found
+
+
 async def _until(stop: Event, work: Coroutine[None, None, Measurement]) -> Measurement:
     """``work``, its requests dropped when ``stop`` is set."""
     task = asyncio.create_task(work)
@@ -71,15 +98,20 @@ async def _until(stop: Event, work: Coroutine[None, None, Measurement]) -> Measu
 
 
 async def _measure(
-    engine: Engine, cell: Cell, workload: Workload, *, salt: bool, warm: bool, seen: Callable[[RequestRecord], None]
-) -> Measurement:
+    engine: Engine, cell: Cell, workload: Workload, *, salt: bool, warm: bool,
+    seen: Callable[[RequestRecord], None] = lambda record: None, turns: Turns | None = None,
+) -> Measurement:  # fmt: skip
     model, started_at = engine.info.model, time.time()
     async with Client(engine.url, model, api_key=api_key()) as client:
-        settled = not warm or await _warm(client, cell, workload)
+        settled = not warm or await _warm(client, cell, workload, turns)
         before = await _quiet_counters(engine)
-        load, start = MachineLoad(engine.info.pids), time.perf_counter()
-        records = await _send(client, cell, workload, salt=uuid.uuid4().hex if salt else None, seen=seen)
+        if turns:
+            await turns.ready(cell.id)
+        load, start = MachineLoad(turns.pids if turns else engine.info.pids), time.perf_counter()
+        records = await _send(client, cell, workload, salt=uuid.uuid4().hex if salt else None, seen=seen, turns=turns)
         wall, others = time.perf_counter() - start, load.others()
+    if turns:  # the time of others' turns is not this cell's
+        wall = sum(r.t_last - r.sent for r in records if r.t_last is not None)
     if all(record.error for record in records):
         raise MeasurementError(_cause(engine, records))
     if not engine.alive():
@@ -106,9 +138,9 @@ async def _measure(
 
 async def _send(
     client: Client, cell: Cell, workload: Workload, *, salt: str | None,
-    seen: Callable[[RequestRecord], None] = lambda record: None,
+    seen: Callable[[RequestRecord], None] = lambda record: None, turns: Turns | None = None,
 ) -> list[RequestRecord]:  # fmt: skip
-    """All conversations, at most ``cell.concurrency`` at once, in the workload's order."""
+    """All conversations, at most ``cell.concurrency`` at once, in the workload's order; each request in its turn."""
     gate, epoch = asyncio.Semaphore(cell.concurrency), time.perf_counter()
 
     async def converse(prompt: Prompt) -> list[RequestRecord]:
@@ -117,15 +149,16 @@ async def _send(
             for turn, said in enumerate([None, *prompt.follow_ups]):
                 if said is not None:
                     messages += [{"role": "assistant", "content": records[-1].text}, {"role": "user", "content": said}]
-                record = await client.ask(
-                    prompt,
-                    messages,
-                    sampling=cell.sampling.body(),
-                    max_tokens=workload.max_tokens,
-                    cache_salt=digest(salt, prompt.id) if salt else None,
-                    turn=turn,
-                    epoch=epoch,
-                )
+                async with turns.mine() if turns else nullcontext():
+                    record = await client.ask(
+                        prompt,
+                        messages,
+                        sampling=cell.sampling.body(),
+                        max_tokens=workload.max_tokens,
+                        cache_salt=digest(salt, prompt.id) if salt else None,
+                        turn=turn,
+                        epoch=epoch,
+                    )
                 records.append(record)
                 seen(record)
                 if record.error:
@@ -136,13 +169,13 @@ async def _send(
     return [record for records in done for record in records]
 
 
-async def _warm(client: Client, cell: Cell, workload: Workload) -> bool:
+async def _warm(client: Client, cell: Cell, workload: Workload, turns: Turns | None) -> bool:
     """Rounds of one request per user until two consecutive median TPOTs agree within 5 %; whether they did."""
     prompts = (workload.prompts * cell.concurrency)[: cell.concurrency]
     short = replace(workload, prompts=prompts, max_tokens=min(WARM_TOKENS, workload.max_tokens))
     previous = None
     for _ in range(WARM_ROUNDS):
-        records = await _send(client, cell, short, salt=uuid.uuid4().hex)
+        records = await _send(client, cell, short, salt=uuid.uuid4().hex, turns=turns)
         times = [record.tpot for record in records if record.tpot is not None and not record.error]
         if not times:
             return True  # the measured requests will say what is wrong

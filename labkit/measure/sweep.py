@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 import time
+from collections import defaultdict
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import ExitStack
 from dataclasses import dataclass, replace
 from pathlib import Path
 
 from labkit.config import SpecConfig
-from labkit.engine import check, launch
+from labkit.engine import Engine, check, launch
 from labkit.errors import ConfigError, IncompatibleError, LabError, MeasurementError
-from labkit.measure.cell import measure_cell
+from labkit.measure.cell import measure_cell, measure_in_turn
 from labkit.paths import runs_root
 from labkit.plan import Cell, Plan, load_plan
 from labkit.preflight.plan_check import PlanCheck
-from labkit.records import Flag
+from labkit.records import Flag, Measurement
 from labkit.store import Run, latest_run, open_run
 from labkit.workloads import Workload, load_workload
 
@@ -63,6 +65,9 @@ def sweep(
     run = _run_folder(plan, workload, out, Path(root or runs_root()), resume)
     ticker = _Ticker(total=len(plan.cells()), done=len(plan.cells()) - len(run.missing()), report=progress)
     for block in plan.blocks_in_order():
+        if plan.together:
+            _measure_block(plan, block, run, ticker, refused)
+            continue
         for spec, cells in block:
             todo = [cell for cell in cells if not run.has(cell)]
             while todo:
@@ -125,12 +130,8 @@ def _measure_engine(
     plan: Plan, spec: SpecConfig, todo: list[Cell], run: Run, ticker: _Ticker, refused: Sequence[str]
 ) -> list[Cell]:
     """Measure ``todo`` on one start of the engine; returns the cells it left because it died."""
-    forced = [Flag(name="incompatible", reason=reason) for reason in refused]
-    try:
-        engine = launch(plan.engine, spec, log_path=run.log_path(spec.label))
-    except LabError as error:
-        for cell in todo:
-            _failed(run, ticker, cell, str(error))
+    engine = _launched(plan, spec, todo, run, ticker)
+    if not engine:
         return []
     with engine:
         warm = True
@@ -143,14 +144,53 @@ def _measure_engine(
                 if not engine.alive():
                     break
                 continue
-            measurement = replace(measured, flags=(*measured.flags, *forced))
-            if measurement.discarded:
-                _failed(run, ticker, cell, "; ".join(f"{f.name}: {f.reason}" for f in measurement.flags))
-                continue
-            run.save(measurement)
-            ticker.tick(cell)
-            warm = plan.warmup == "cell"
+            if _keep(run, ticker, measured, refused):
+                warm = plan.warmup == "cell"
     return todo
+
+
+def _measure_block(
+    plan: Plan, block: Sequence[tuple[SpecConfig, list[Cell]]], run: Run, ticker: _Ticker,
+    refused: Mapping[str, Sequence[str]],
+) -> None:  # fmt: skip
+    """Measure what is missing of a block on all its engines at once, load by load."""
+    with ExitStack() as started:
+        loads: dict[float, list[tuple[Engine, Cell, Workload]]] = defaultdict(list)
+        for spec, cells in block:
+            todo = [cell for cell in cells if not run.has(cell)]
+            if todo and (engine := _launched(plan, spec, todo, run, ticker)):
+                started.enter_context(engine)
+                for cell in todo:
+                    loads[cell.sampling.temperature].append((engine, cell, load_workload(cell.workload)))
+        for number, cells in enumerate(loads.values()):
+            found = measure_in_turn(cells, salt=plan.salt, warm=plan.warmup == "cell" or not number)
+            for (_, cell, _), one in zip(cells, found, strict=True):
+                if isinstance(one, MeasurementError):
+                    _failed(run, ticker, cell, str(one))
+                else:
+                    _keep(run, ticker, one, refused.get(cell.spec.label, ()))
+
+
+def _launched(plan: Plan, spec: SpecConfig, todo: Sequence[Cell], run: Run, ticker: _Ticker) -> Engine | None:
+    """The engine; None where it does not start, and all of ``todo`` failed."""
+    try:
+        return launch(plan.engine, spec, log_path=run.log_path(spec.label))
+    except LabError as error:
+        for cell in todo:
+            _failed(run, ticker, cell, str(error))
+        return None
+
+
+def _keep(run: Run, ticker: _Ticker, measured: Measurement, refused: Sequence[str]) -> bool:
+    """Store a measurement, with why preflight ``refused`` its engine; whether it is worth that."""
+    forced = [Flag(name="incompatible", reason=reason) for reason in refused]
+    measurement = replace(measured, flags=(*measured.flags, *forced))
+    if measurement.discarded:
+        _failed(run, ticker, measurement.cell, "; ".join(f"{f.name}: {f.reason}" for f in measurement.flags))
+        return False
+    run.save(measurement)
+    ticker.tick(measurement.cell)
+    return True
 
 
 def _failed(run: Run, ticker: _Ticker, cell: Cell, cause: str) -> None:

@@ -138,7 +138,8 @@ def _origin(run: Run, measured: Sequence[Measurement]) -> dict[str, str]:
         "engine": f"{first.engine_kind} {first.engine_version or ''} on {first.device}" if first else "–",
         "repairs": (first.cpu_fixes or "none") if first else "–",
         "workload": f"{len(measured[0].records)} requests a cell, hash {run.workload_hash}" if measured else "–",
-        "order": f"{run.plan.blocks} block(s), seed {run.plan.seed}, warmed up once per {run.plan.warmup}",
+        "order": f"{run.plan.blocks} block(s), seed {run.plan.seed}, warmed up once per {run.plan.warmup}"
+        + (", engines in turn prompt by prompt" if run.plan.together else ""),
         "cells": f"{len(measured)} measured, {len(run.missing())} missing",
         "measured": time.strftime("%Y-%m-%d %H:%M", time.localtime(first.started_at)) if first else "–",
     }

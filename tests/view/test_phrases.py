@@ -260,6 +260,7 @@ def test_every_reason_of_a_recommendation(candidates):
         "Only the baseline was measured: nothing to compare with.", "Nothing was measured.",
         "The baseline was not measured: no speedup can be told.", "All 10 cells of the plan were measured.",
         "vllm 0.32.0 on cpu", "40 requests a cell, hash 2520e", "1 block(s), seed 0, warmed up once per engine",
+        "3 block(s), seed 0, warmed up once per cell, engines in turn prompt by prompt",
         "6 measured, 0 missing", "sampling parameters reach the rejection sampler; top_k on a step without drafts",
         "95% intervals", "90% intervals; prompts in zh only", "why: nothing was measured at this load",
         "Left out to keep this page small: kinds of prompt other than 'all'.",

@@ -48,6 +48,8 @@ LABELS = {
     "cells": "测量单元", "none": "无", "cell": "单元", "flag: {name}": "标记：{name}", "failed: {name}": "失败：{name}",
     "{a:n} requests a cell, hash {b}": "每单元 {a} 个请求，哈希 {b}",
     "{a} block(s), seed {b}, warmed up once per {c}": "{a} 轮，种子 {b}，每个{c}预热一次",
+    "{a} block(s), seed {b}, warmed up once per {c}, engines in turn prompt by prompt":
+        "{a} 轮，种子 {b}，每个{c}预热一次，各引擎逐条提示轮流测量",
     "{a:n} measured, {b:n} missing": "已测 {a} 个，缺少 {b} 个",
     "vllm {a} on {b}": "vllm {a}，设备 {b}", "simulated {a} on {b}": "模拟引擎 {a}，设备 {b}",
     "remote {a} on {b}": "远程引擎 {a}，设备 {b}",
