@@ -111,7 +111,7 @@ async def _measure(
         records = await _send(client, cell, workload, salt=uuid.uuid4().hex if salt else None, seen=seen, turns=turns)
         wall, others = time.perf_counter() - start, load.others()
     if turns:  # the time of others' turns is not this cell's
-        wall = sum(r.t_last - r.sent for r in records if r.t_last is not None)
+        wall = sum(r.t_last or 0.0 for r in records)
     if all(record.error for record in records):
         raise MeasurementError(_cause(engine, records))
     if not engine.alive():

@@ -1,6 +1,7 @@
 """Cells of several engines measured at once, their prompts in turn."""
 
 import asyncio
+import time
 from collections import Counter
 from itertools import pairwise
 
@@ -74,8 +75,10 @@ def test_the_tokens_are_those_of_engines_that_run_alone(tmp_path, asked):
 
 
 def test_the_time_of_others_is_not_the_time_of_a_cell(tmp_path):
-    for m in sweep(plan(**TOGETHER), root=tmp_path).measurements():
-        assert m.wall_seconds == pytest.approx(sum(r.t_last - r.sent for r in m.records))
+    begun = time.monotonic()
+    measured = sweep(plan(**TOGETHER), root=tmp_path).measurements()
+    assert all(m.wall_seconds > sum(r.decode_seconds for r in m.records) > 0 for m in measured)
+    assert sum(m.wall_seconds for m in measured) < time.monotonic() - begun
 
 
 def test_an_engine_that_does_not_start_fails_alone_and_resume_measures_it(tmp_path, monkeypatch):
