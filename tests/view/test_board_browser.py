@@ -169,44 +169,41 @@ def test_what_is_next_to_the_chosen_setting_is_drawn_already(offline, report, la
         page.close()
 
 
-def test_nobody_near_and_nothing_is_drawn_ahead(offline, report):  # noqa: F811
+@pytest.fixture
+def page(offline, report):  # noqa: F811
     page = offline.new_page()
-    try:
-        page.goto(report.as_uri())
-        page.wait_for_selector("body[data-ready=yes]", timeout=20_000)
-        page.wait_for_timeout(500)
-        kept = "[...document.querySelectorAll('.board .charts > div')].map(place => place.kept.size)"
-        assert page.evaluate(kept) == [1, 1, 1, 0, 1], "the shown ones"
-        come_near(page)
-        assert min(page.evaluate(kept)[:3]) > 1
-    finally:
-        page.close()
+    page.goto(report.as_uri())
+    page.wait_for_selector("body[data-ready=yes]", timeout=20_000)
+    yield page
+    page.close()
 
 
-def test_who_zooms_in_or_hides_a_trace_finds_the_whole_again(offline, report):  # noqa: F811
-    """But not while the chart stays: a move of K leaves that of the temperature alone."""
-    page = offline.new_page()
-    try:
-        page.goto(report.as_uri())
-        page.wait_for_selector("body[data-ready=yes]", timeout=20_000)
+def test_nobody_near_and_nothing_is_drawn_ahead(page):
+    page.wait_for_timeout(500)
+    kept = "[...document.querySelectorAll('.board .charts > div')].map(place => place.kept.size)"
+    assert page.evaluate(kept) == [1, 1, 1, 0, 1], "the shown ones"
+    come_near(page)
+    assert min(page.evaluate(kept)[:3]) > 1
+
+
+def test_who_zooms_in_or_hides_a_trace_finds_the_whole_again(page):
+    """But not while the chart stays: a link to another part of the page leaves it alone."""
+    come_near(page)
+    last = "[...document.querySelectorAll('.board .js-plotly-plot')].at(-1)"
+    state = f"(plot => [plot._fullLayout.xaxis.range, plot._fullData[0].visible])({last})"
+    whole = page.evaluate(state)
+    for change, seen in (
+        ("relayout(plot, {'xaxis.range': [.1, .2]})", [[0.1, 0.2], True]),
+        ("restyle(plot, {visible: 'legendonly'}, [0])", [whole[0], "legendonly"]),
+    ):
+        page.evaluate(f"(plot => Plotly.{change})({last})")
+        page.evaluate("location.hash = 'section-1'")
+        page.wait_for_timeout(200)
+        assert page.evaluate(state) == seen
+        for drafter in ("0", "1"):  # away and back
+            page.evaluate(MOVE, [0, drafter])
+        assert page.evaluate(state) == whole
         come_near(page)
-        last = "[...document.querySelectorAll('.board .js-plotly-plot')].at(-1)"
-        state = f"(plot => [plot._fullLayout.xaxis.range, plot._fullData[0].visible])({last})"
-        whole = page.evaluate(state)
-        for change, seen in (
-            ("relayout(plot, {'xaxis.range': [.1, .2]})", [[0.1, 0.2], True]),
-            ("restyle(plot, {visible: 'legendonly'}, [0])", [whole[0], "legendonly"]),
-        ):
-            page.evaluate(f"(plot => Plotly.{change})({last})")
-            page.evaluate("location.hash = 'section-1'")
-            page.wait_for_timeout(200)
-            assert page.evaluate(state) == seen
-            for drafter in ("0", "1"):  # away and back
-                page.evaluate(MOVE, [0, drafter])
-            assert page.evaluate(state) == whole
-            come_near(page)
-    finally:
-        page.close()
 
 
 def test_a_burst_is_drawn_once_with_the_last_value(opened):
