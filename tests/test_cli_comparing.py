@@ -52,7 +52,7 @@ def test_compare_of_a_run_with_itself_is_no_change():
     found = json.loads(labkit("compare", "drafters", RECORDED, "--json")[0])
     assert (found["verdict"], found["regressions"], found["setup"]) == ("no change", [], [])
     assert {figure["figure"] for figure in found["figures"]} == {
-        "tpot", "speedup", "acceptance_length", "joint_rate", "divergence",
+        "tpot", "relative_tpot", "speedup", "acceptance_length", "joint_rate", "divergence",
     }  # fmt: skip
     assert {figure["change"][1] for figure in found["figures"]} == {0}
 
@@ -60,13 +60,13 @@ def test_compare_of_a_run_with_itself_is_no_change():
 def test_compare_ends_with_1_on_a_regression(edited):
     slower = edited(twice_as_slow)
     said = labkit("compare", "drafters", slower, code=1)[0]
-    assert re.match(r"Regression: 2 of \d+ figures are worse beyond chance", said)
+    assert re.match(r"Regression: 3 of \d+ figures are worse beyond chance", said)
     assert "Regression: eagle3 K=3, T = 0, concurrency 1: time per token +100.0 %" in said
     found = json.loads(labkit("compare", "drafters", slower, "--json", code=1)[0])
     assert [(f["drafter"], f["k"], f["figure"]) for f in found["regressions"]] == [
-        ("eagle3", 3, "tpot"), ("eagle3", 3, "speedup"),
+        ("eagle3", 3, "tpot"), ("eagle3", 3, "speedup"), ("eagle3", 3, "relative_tpot"),
     ]  # fmt: skip
-    assert labkit("compare", slower, "drafters")[0].startswith("Improvement: 2 of ")
+    assert labkit("compare", slower, "drafters")[0].startswith("Improvement: 3 of ")
 
 
 def test_compare_of_an_unfinished_run_compares_and_ends_with_1(edited):

@@ -7,22 +7,26 @@ is the mean over the launches after minus the mean over those before. Two things
 - *how a launch happened to run*: launches are clusters. Their variance is taken from how launches of one run scatter
   around their mean, pooled over cells of the same load, less what the chance of single requests explains of it (which
   the bootstrap of prompts holds already). Drawing three clusters from three would be far too narrow, and three launches
-  of one cell alone leave two degrees of freedom. Launches of different cells are taken for independent.
+  of one cell alone leave two degrees of freedom. What the cells of a block do in step, since they were measured in one
+  hour of the machine, is known no better from all of them than from one, and is a part of its own.
 
-The interval is change ± t · standard error with the degrees of freedom of Satterthwaite (1946).
+The interval is change ± t · standard error, where t is the mean of Student's quantiles for the parts of the variance,
+weighted by these (Cochran 1964, "Approximate significance levels of the Behrens–Fisher test"). That is a little wide;
+the degrees of freedom of Satterthwaite (1946) are too many just where a part happened to come out small.
 
 *Conventions*: a figure maps weights [replicates, prompts] to values [replicates, launches].
 """
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
-from math import inf, isfinite, nan, sqrt
+from math import isfinite, nan, sqrt
 
 import numpy as np
-from scipy import stats
+from scipy import optimize, special
 
 from labkit.analysis.bootstrap import MIN_UNITS, Interval, draw_weights
 
@@ -31,39 +35,50 @@ __all__ = ["Figure", "Change", "LaunchNoise", "change", "launch_noise", "ratio_o
 Figure = Callable[[np.ndarray], np.ndarray]
 #: With fewer degrees of freedom the scatter of launches is not used: its t quantiles would hide everything.
 MIN_FREEDOM = 4
+#: log₁₀ of the smallest p that is told apart; SciPy's quantiles fail far below it.
+LEAST = -100
 
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A change before it is judged. ``scatter``: sum of squared deviations of launches from the mean of their run,
-    ``chance`` the part of it that single requests explain, ``freedom`` its degrees of freedom."""
+    """A change before it is judged. ``deviations`` of the launches before, then of those after, from the mean of their
+    run, in the order of their blocks; ``chance``: the part of their sum of squares that single requests explain."""
 
     before: float
     after: float
     prompts: int
     launches: tuple[int, int]
     prompt_variance: float
-    scatter: float
+    deviations: tuple[float, ...]
     chance: float
-    freedom: int
 
     @property
     def mid(self) -> float:
         return self.after - self.before
 
+    @property
+    def scatter(self) -> float:
+        """Sum of squared deviations, of :attr:`freedom` degrees of freedom."""
+        return sum(d**2 for d in self.deviations)
+
+    @property
+    def freedom(self) -> int:
+        return sum(n - 1 for n in self.launches)
+
 
 @dataclass(frozen=True, kw_only=True)
 class LaunchNoise:
     """Variance of a figure between launches of the same thing. ``scatter``: the same with the chance of single requests
-    in it, known to ``freedom`` degrees; infinite where the variance was not measured but assumed."""
+    in it; ``parts``: shares of the scatter, each with the degrees of freedom it is known to, none where the variance
+    was not measured but assumed."""
 
     variance: float
     scatter: float
-    freedom: float
+    parts: tuple[tuple[float, float], ...] = ()
 
     @property
     def measured(self) -> bool:
-        return isfinite(self.freedom)
+        return bool(self.parts)
 
 
 def ratio_of_sums(top: np.ndarray, bottom: np.ndarray) -> Figure:
@@ -89,9 +104,8 @@ def change(before: Figure, after: Figure, prompts: Sequence[str], *, seed: int =
         prompts=len(unique),
         launches=(values[0].size, values[1].size),
         prompt_variance=float(_variance((drawn[1].mean(axis=1) - drawn[0].mean(axis=1))[:, None]).sum()),
-        scatter=float(sum((_deviations(v) ** 2).sum() for v in values)),
+        deviations=tuple(float(d) for v in values for d in _deviations(v)[0]),
         chance=float(sum(_variance(_deviations(v)).sum() for v in drawn)),
-        freedom=sum(v.size - 1 for v in values),
     )
 
 
@@ -111,15 +125,31 @@ def _variance(replicates: np.ndarray) -> np.ndarray:
     return usable.var(axis=0, ddof=1) if len(usable) > 1 else np.full(replicates.shape[1], nan)
 
 
-def launch_noise(changes: Sequence[Change], *, assumed: float) -> LaunchNoise:
+def launch_noise(changes: Sequence[Change], *, assumed: float, in_step: bool = True) -> LaunchNoise:
     """The variance between launches, pooled over ``changes`` of one kind and load; the square of ``assumed``, a
-    standard deviation, where too few launches were repeated to tell."""
+    standard deviation, where too few launches were repeated to tell. ``in_step``: whether launches of a block may move
+    together, as times do and acceptance does not."""
     known = [c for c in changes if isfinite(c.scatter) and isfinite(c.chance)]
     freedom = sum(c.freedom for c in known)
     if freedom < MIN_FREEDOM:
-        return LaunchNoise(variance=assumed**2, scatter=assumed**2, freedom=inf)
+        return LaunchNoise(variance=assumed**2, scatter=assumed**2)
     scatter, chance = (sum(values) / freedom for values in ((c.scatter for c in known), (c.chance for c in known)))
-    return LaunchNoise(variance=max(0.0, scatter - chance), scatter=scatter, freedom=freedom)
+    parts = _in_step(known) if in_step else ((1.0, freedom),)
+    return LaunchNoise(variance=max(0.0, scatter - chance), scatter=scatter, parts=parts)
+
+
+def _in_step(changes: Sequence[Change]) -> tuple[tuple[float, float], ...]:
+    """Shares of the scatter of ``changes`` with their degrees of freedom: what the cells of a block did alike, those
+    with as many launches taken together, and what each did by itself."""
+    groups: dict[tuple[int, int], list[Change]] = defaultdict(list)
+    for c in changes:
+        groups[c.launches].append(c)
+    total, freedom = sum(c.scatter for c in changes), sum(c.freedom for c in changes)
+    alike, blocks = 0.0, sum(group[0].freedom for group in groups.values())
+    for group in groups.values():
+        alike += len(group) * float((np.mean([c.deviations for c in group], axis=0) ** 2).sum())
+    share = alike / total if total else 0.0
+    return ((share, blocks), (1 - share, freedom - blocks)) if freedom > blocks else ((1.0, blocks),)
 
 
 def judged(found: Change, noise: LaunchNoise, *, confidence: float) -> tuple[Interval, float]:
@@ -131,11 +161,28 @@ def judged(found: Change, noise: LaunchNoise, *, confidence: float) -> tuple[Int
     error = sqrt(found.prompt_variance + noise.variance * per_launch)
     if error < 1e-12:  # nothing varies: the change is what it is
         return Interval(mid=mid, low=mid, high=mid), float(abs(mid) < 1e-12)
-    parts = found.prompt_variance**2 / (found.prompts - 1) + (noise.scatter * per_launch) ** 2 / noise.freedom
-    fewest = min(found.prompts - 1, noise.freedom)  # runs that share their chance would go below it
-    freedom = max(fewest, error**4 / parts) if parts else inf
-    reach = float(stats.t.ppf((1 + confidence) / 2, freedom)) * error
-    return Interval(mid=mid, low=mid - reach, high=mid + reach), float(2 * stats.t.sf(abs(mid) / error, freedom))
+    parts = [(found.prompt_variance / error**2, found.prompts - 1)]
+    # what is known of the launches is their scatter: less of it is theirs, but it is not known the better for that
+    parts += [(share * noise.scatter * per_launch / error**2, freedom) for share, freedom in noise.parts]
+    reach = _quantile((1 - confidence) / 2, parts) * error
+    return Interval(mid=mid, low=mid - reach, high=mid + reach), _two_sided(abs(mid) / error, parts)
+
+
+def _quantile(tail: float, parts: Sequence[tuple[float, float]]) -> float:
+    """The weighted mean of t quantiles, of which the normal one has what the weights leave; at most the largest, where
+    they are more than one."""
+    normal = -special.ndtri(tail)
+    excess = [(weight, -special.stdtrit(freedom, tail) - normal) for weight, freedom in parts if weight > 0]
+    return float(normal + min(sum(weight * each for weight, each in excess), max((e for _, e in excess), default=0.0)))
+
+
+def _two_sided(distance: float, parts: Sequence[tuple[float, float]]) -> float:
+    """The p at whose quantile ``distance``, in standard errors, lies; 10**:data:`LEAST` for all beyond that."""
+
+    def beyond(exponent: float) -> float:
+        return _quantile(10**exponent / 2, parts) - distance
+
+    return float(10 ** optimize.brentq(beyond, LEAST, 0)) if beyond(LEAST) > 0 else 10.0**LEAST
 
 
 def holm(ps: Sequence[float], weights: Sequence[float]) -> list[float]:

@@ -5,15 +5,20 @@ Figures of a cell, each with its change from the run *before* to the run *after*
 | figure | change is | worse when | of |
 |---|---|---|---|
 | ``tpot`` | relative | higher | every cell, the baseline too |
+| ``relative_tpot`` | relative | higher | cells with three others of the same load: time beside theirs, block by block |
 | ``speedup`` | relative | lower | speculative cells whose baseline was measured in the same blocks |
 | ``acceptance_length`` | in tokens | lower | speculative cells with per-step counts |
 | ``joint_rate`` | in shares of steps, one a draft position | lower | the same |
 | ``divergence`` | in shares of prompts | higher | speculative cells at T = 0: outputs unlike the baseline's |
 
-Only prompts that both runs finished in every block count, and for the first four only such whose outputs never loop.
+Only prompts that both runs finished in every block count, and for all but the last only such whose outputs never loop.
 Verdicts hold for the whole comparison: after Holm's correction over all figures, two equal runs are called changed with
-a chance of ``false_alarm`` at most. Nine tenths of it are for the time per token and a fortieth for each other kind of
-figure, and of each nine tenths for the worse. The interval of a figure is for that figure alone.
+a chance of ``false_alarm`` at most. Nine tenths of it are for the times per token (where no cell has three others, half
+of these for the speedup) and a fortieth for each other kind of figure, and of each nine tenths for the worse. The
+interval of a figure is for that figure alone.
+
+A machine that is slower in some hours hides a change of ``tpot``, which is of one run against another. In
+``relative_tpot`` each block stands for itself: one cell that changed alone is found there.
 """
 
 from __future__ import annotations
@@ -23,8 +28,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from math import exp, expm1, isnan
 
+from labkit.analysis.among_cells import changes_among
 from labkit.analysis.bootstrap import Interval
-from labkit.analysis.cell_figures import Kind, cell_changes
+from labkit.analysis.cell_figures import RELATIVE_TPOT, Kind, cell_changes
 from labkit.analysis.change import Change, LaunchNoise, holm, judged, launch_noise
 from labkit.analysis.drift import Drift, drifts
 from labkit.analysis.matching import Cells, matched
@@ -42,7 +48,7 @@ FOR_REGRESSIONS = 9 / 10
 
 @dataclass(frozen=True, kw_only=True)
 class Compared:
-    """One figure of one cell in both runs. ``change`` is relative for tpot and speedup, else absolute; ``p`` is
+    """One figure of one cell in both runs. ``change`` is relative for times and speedup, else absolute; ``p`` is
     adjusted for the whole comparison. ``verdict``: "regression", "improvement", "no change", or "unknown" where there
     are too few prompts. ``launches``: how they scatter was "measured", or is "assumed" where too few were repeated."""
 
@@ -62,7 +68,7 @@ class Compared:
 
     @property
     def relative(self) -> bool:
-        return self.figure in ("tpot", "speedup")
+        return self.figure in ("tpot", "relative_tpot", "speedup")
 
     @property
     def anchor(self) -> bool:
@@ -119,6 +125,7 @@ def compare(
             f"there are {'; '.join(unmatched) or 'no cells at all'}"
         )
     raw = [(cells, *found) for cells in both for found in cell_changes(cells, seed=seed)]
+    raw += changes_among(both, seed=seed)
     return Comparison(
         figures=tuple(_judge(raw, confidence=confidence, false_alarm=false_alarm)),
         drifts=(*drifts(before, run="before"), *drifts(after, run="after")),
@@ -144,7 +151,9 @@ def _adjusted(kinds: Sequence[Kind], changes: Sequence[float], ps: Sequence[floa
     worse = [
         p / 2 if kind.worse * change > 0 else 1 - p / 2 for kind, change, p in zip(kinds, changes, ps, strict=True)
     ]
-    shares = [kind.share / count[kind.name] for kind in kinds]
+    # cells with too few others have their speedup to be held against the baseline instead
+    instead = {"speedup": RELATIVE_TPOT.share} if RELATIVE_TPOT.name not in count else {}
+    shares = [(kind.share + instead.get(kind.name, 0)) / count[kind.name] for kind in kinds]
     weights = [FOR_REGRESSIONS * share for share in shares] + [(1 - FOR_REGRESSIONS) * share for share in shares]
     both = holm([*worse, *(1 - p for p in worse)], weights)
     return [min(pair) for pair in zip(both[: len(ps)], both[len(ps) :], strict=True)]
@@ -155,8 +164,11 @@ def _noises(raw: Sequence[tuple[Cells, Kind, Change]]) -> dict[tuple[str, tuple[
     groups: dict[tuple[str, tuple[float, int]], list[Change]] = defaultdict(list)
     for cells, kind, found in raw:
         groups[kind.name, cells.load].append(found)
-    assumed = {kind.name: kind.assumed for _, kind, _ in raw}
-    return {key: launch_noise(changes, assumed=assumed[key[0]]) for key, changes in groups.items()}
+    kinds = {kind.name: kind for _, kind, _ in raw}
+    return {
+        (name, load): launch_noise(changes, assumed=kinds[name].assumed, in_step=kinds[name].in_step)
+        for (name, load), changes in groups.items()
+    }
 
 
 def _compared(

@@ -1,6 +1,6 @@
 """Two runs compared, as one tidy table and in sentences.
 
-*Conventions*: ``change``, ``low`` and ``high`` are relative (0.08 is 8 % more) for the time per token and the speedup,
+*Conventions*: ``change``, ``low`` and ``high`` are relative (0.08 is 8 % more) for times per token and the speedup,
 in tokens for the acceptance length, in shares (0…1) for joint rates and divergence.
 """
 
@@ -21,6 +21,7 @@ __all__ = ["changes_table", "changes_of", "sentences", "headline", "FIGURES"]
 #: Names of the figures for people, with the unit of their values before and after.
 FIGURES = {
     "tpot": "time per token (ms)",
+    "relative_tpot": "time per token against other cells (×)",
     "speedup": "speedup (×)",
     "acceptance_length": "acceptance length (tokens)",
     "joint_rate": "joint rate",

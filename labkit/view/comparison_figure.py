@@ -18,6 +18,7 @@ __all__ = ["change_by_cell"]
 #: Figure, its title, axis, factor from table to axis, and the side on which it is worse.
 _PANELS = (
     ("tpot", "time per token", "change (%)", 100, +1),
+    ("relative_tpot", "against other cells", "change (%)", 100, +1),
     ("speedup", "speedup", "change (%)", 100, -1),
     ("acceptance_length", "acceptance length", "change (tokens)", 1, -1),
     ("joint_rate", "joint rate by position", "change (points)", 100, -1),
@@ -26,14 +27,16 @@ _PANELS = (
 
 def change_by_cell(table: pd.DataFrame, note: str = "") -> go.Figure:
     """Change of each cell from the run before to the run after; the shaded side is worse. Of joint rates, a dot for
-    each draft position, the first on top. ``table``: :func:`labkit.view.tables.changes`."""
+    each draft position, the first on top. A panel for each kind of figure that the table has.
+    ``table``: :func:`labkit.view.tables.changes`."""
     names = _names(table)
     rows = {name: number for number, name in enumerate(dict.fromkeys(names))}
     colour = table_colours(table) | {"baseline": BASELINE}
+    panels = [panel for panel in _PANELS if panel[0] in set(table["figure"])]
     figure = make_subplots(
-        cols=len(_PANELS), shared_yaxes=True, subplot_titles=[panel[1] for panel in _PANELS], horizontal_spacing=0.03
+        cols=len(panels), shared_yaxes=True, subplot_titles=[panel[1] for panel in panels], horizontal_spacing=0.03
     )
-    for column, (kind, _, axis, factor, worse) in enumerate(_PANELS, start=1):
+    for column, (kind, _, axis, factor, worse) in enumerate(panels, start=1):
         own, place = table[table["figure"] == kind].dropna(subset=["change"]), {"row": 1, "col": column}
         for drafter, some in own.groupby("drafter"):
             heights = [rows[names[i]] + _offset(p) for i, p in zip(some.index, some["position"], strict=True)]
@@ -41,7 +44,7 @@ def change_by_cell(table: pd.DataFrame, note: str = "") -> go.Figure:
         reach = 1.1 * factor * max([0.01, *own[["low", "high", "change"]].abs().max().dropna()])
         figure.add_vrect(x0=0, x1=worse * reach, fillcolor=NO_GAIN, line_width=0, layer="below", **place)
         figure.add_vline(x=0, line={"color": BASELINE, "width": 1.5}, **place)
-        figure.update_xaxes(title_text=axis, range=[-reach, reach], **place)
+        figure.update_xaxes(title_text=axis, range=[-reach, reach], nticks=5, **place)
         figure.update_yaxes(tickvals=list(rows.values()), ticktext=list(rows), range=[len(rows) - 0.4, -0.6], **place)
     figure = titled(legend_once(figure), headline(table.attrs["comparison"]), note, height=240 + 44 * len(rows))
     return figure.update_layout(margin_b=110)

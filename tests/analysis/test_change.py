@@ -1,11 +1,19 @@
 """Changes between launches: golden sums, what is pooled, t quantiles, Holm, and whether intervals cover."""
 
-from math import inf, isnan, nan
+from math import isnan, nan
 
 import numpy as np
 import pytest
 
-from labkit.analysis.change import Change, LaunchNoise, change, holm, judged, launch_noise, ratio_of_sums
+from labkit.analysis.change import (
+    Change,
+    LaunchNoise,
+    change,
+    holm,
+    judged,
+    launch_noise,
+    ratio_of_sums,
+)
 
 PROMPTS = [f"p{i}" for i in range(6)]
 
@@ -16,8 +24,14 @@ def figure(*launches):
 
 
 def made(**changed):
-    given = {"before": 1.0, "after": 1.0, "prompts": 64, "launches": (3, 3), "prompt_variance": 0.0, "scatter": 0.0}
-    return Change(**given | {"chance": 0.0, "freedom": 4} | changed)
+    given = {"before": 1.0, "after": 1.0, "prompts": 64, "launches": (3, 3), "prompt_variance": 0.0, "chance": 0.0}
+    return Change(**given | {"deviations": (0.0,) * 6} | changed)
+
+
+def one_off(scatter, run=0):
+    """Deviations of two runs of three launches with that sum of squares, all of it in one run."""
+    own, still = (np.sqrt(scatter / 2), -np.sqrt(scatter / 2), 0.0), (0.0,) * 3
+    return (*own, *still) if run == 0 else (*still, *own)
 
 
 def test_a_ratio_of_sums_is_no_mean_of_ratios():
@@ -63,24 +77,51 @@ def test_turns_of_a_conversation_are_drawn_together():
 
 
 def test_launches_are_pooled_over_cells():
-    noise = launch_noise([made(scatter=0.02, chance=0.004, freedom=4), made(scatter=0.06, chance=0.004)], assumed=9.0)
-    assert (noise.variance, noise.scatter, noise.freedom) == (pytest.approx(0.009), pytest.approx(0.01), 8)
+    cells = [made(deviations=one_off(0.02), chance=0.004), made(deviations=one_off(0.06, run=1), chance=0.004)]
+    noise = launch_noise(cells, assumed=9.0)
+    assert (noise.variance, noise.scatter) == pytest.approx((0.009, 0.01))
+    assert launch_noise(cells, assumed=9.0, in_step=False).parts == ((1.0, 8),)
     assert noise.measured
 
 
+def test_launches_in_step_tell_no_more_than_one_cell():
+    alike = [made(deviations=one_off(0.02))] * 5
+    assert np.ravel(launch_noise(alike, assumed=9.0).parts) == pytest.approx([1, 4, 0, 16])
+    assert launch_noise(alike[:1], assumed=9.0).parts == ((1.0, 4),)
+
+
+def test_launches_that_cancel_in_the_mean_are_of_their_own():
+    one, other = one_off(0.02), [-d for d in one_off(0.02)]
+    cells = [made(deviations=one), made(deviations=tuple(other))]
+    assert np.ravel(launch_noise(cells, assumed=9.0).parts) == pytest.approx([0, 4, 1, 4])
+
+
+def test_cells_with_fewer_launches_are_taken_together_apart():
+    cells = [made(deviations=one_off(0.02)), made(deviations=(0.1, 0.0, -0.1, 0.0, 0.0), launches=(3, 2))]
+    assert np.ravel(launch_noise(cells * 2, assumed=9.0).parts) == pytest.approx([1, 7, 0, 7])
+
+
 def test_chance_alone_leaves_no_variance_between_launches():
-    assert launch_noise([made(scatter=0.004, chance=0.02)], assumed=9.0).variance == 0
+    assert launch_noise([made(deviations=one_off(0.004), chance=0.02)], assumed=9.0).variance == 0
 
 
-@pytest.mark.parametrize("changes", [[], [made(freedom=0)], [made(freedom=3, scatter=1.0)], [made(scatter=nan)]])
+@pytest.mark.parametrize(
+    "changes",
+    [
+        [],
+        [made(launches=(1, 1), deviations=(0.0, 0.0))],
+        [made(launches=(3, 2), deviations=(0.5, 0.0, -0.5, 0.5, -0.5))],
+        [made(deviations=(nan,) * 6)],
+    ],
+)
 def test_too_few_repeated_launches_are_replaced_by_what_is_known_elsewhere(changes):
     noise = launch_noise(changes, assumed=0.025)
-    assert (noise.variance, noise.freedom, noise.measured) == (0.025**2, inf, False)
+    assert (noise.variance, noise.parts, noise.measured) == (0.025**2, (), False)
 
 
 def test_the_interval_has_the_quantile_of_its_launches():
     """Four degrees of freedom: 2.776 standard errors; the error of two means of three launches."""
-    noise = LaunchNoise(variance=0.03, scatter=0.03, freedom=4)
+    noise = LaunchNoise(variance=0.03, scatter=0.03, parts=((1.0, 4),))
     interval, p = judged(made(after=1.5), noise, confidence=0.95)
     reach = 2.776445 * np.sqrt(0.03 * 2 / 3)
     assert (interval.low, interval.mid, interval.high) == pytest.approx((0.5 - reach, 0.5, 0.5 + reach), abs=1e-6)
@@ -88,14 +129,28 @@ def test_the_interval_has_the_quantile_of_its_launches():
 
 
 def test_prompts_and_launches_add_up():
-    noise = LaunchNoise(variance=0.03, scatter=0.03, freedom=inf)
+    noise = LaunchNoise(variance=0.03, scatter=0.03)
     narrow, _ = judged(made(prompts=10**6), noise, confidence=0.95)
     wide, _ = judged(made(prompts=10**6, prompt_variance=0.06), noise, confidence=0.95)
     assert wide.high / narrow.high == pytest.approx(2, rel=1e-3)
 
 
+def test_each_part_of_the_variance_has_its_quantile():
+    """Half of it known from 4 degrees of freedom, half from 20: the mean of 2.776 and 2.086."""
+    noise = LaunchNoise(variance=0.03, scatter=0.03, parts=((0.5, 4), (0.5, 20)))
+    interval, _ = judged(made(after=1.5), noise, confidence=0.95)
+    reach = (2.776445 + 2.085963) / 2 * np.sqrt(0.03 * 2 / 3)
+    assert interval.high - 0.5 == pytest.approx(reach, abs=1e-6)
+    assert judged(made(after=1 + reach), noise, confidence=0.95)[1] == pytest.approx(0.05, abs=1e-6)
+
+
+def test_the_farthest_change_has_the_smallest_p_there_is():
+    noise = LaunchNoise(variance=1e-20, scatter=1e-20, parts=((1.0, 400),))
+    assert judged(made(after=1e9), noise, confidence=0.95)[1] == 1e-100
+
+
 def test_where_nothing_varies_the_change_is_what_it_is():
-    still = LaunchNoise(variance=0.0, scatter=0.0, freedom=8)
+    still = LaunchNoise(variance=0.0, scatter=0.0, parts=((1.0, 8),))
     assert judged(made(), still, confidence=0.95)[1] == 1
     interval, p = judged(made(after=1.2), still, confidence=0.95)
     assert (interval.low, interval.high, p) == (pytest.approx(0.2), pytest.approx(0.2), 0)
@@ -103,7 +158,7 @@ def test_where_nothing_varies_the_change_is_what_it_is():
 
 def test_runs_that_share_their_chance_have_the_freedom_of_their_launches():
     """A run against itself: nothing but what launches do remains, far less than their scatter with chance in it."""
-    noise = LaunchNoise(variance=1e-6, scatter=1e-4, freedom=12)
+    noise = LaunchNoise(variance=1e-6, scatter=1e-4, parts=((1.0, 12),))
     interval, p = judged(made(), noise, confidence=0.95)
     assert interval.high == pytest.approx(2.178813 * np.sqrt(1e-6 * 2 / 3), rel=1e-5)
     assert p == 1
@@ -111,7 +166,7 @@ def test_runs_that_share_their_chance_have_the_freedom_of_their_launches():
 
 @pytest.mark.parametrize("useless", [{"prompts": 4}, {"after": nan}, {"prompt_variance": nan}])
 def test_too_few_prompts_have_no_interval(useless):
-    interval, p = judged(made(**useless), LaunchNoise(variance=1.0, scatter=1.0, freedom=4), confidence=0.95)
+    interval, p = judged(made(**useless), LaunchNoise(variance=1.0, scatter=1.0, parts=((1.0, 4),)), confidence=0.95)
     assert isnan(interval.low)
     assert isnan(p)
 
@@ -131,17 +186,22 @@ def test_holm(ps, weights, adjusted):
     assert holm(ps, weights) == pytest.approx(adjusted, nan_ok=True)
 
 
-def test_intervals_of_equal_runs_cover_nought():
-    """Three launches a run, six cells in the pool, chance of request and of launch alike."""
+@pytest.mark.parametrize(("block", "least"), [(0.0, 0.86), (0.04, 0.84)])
+def test_intervals_of_equal_runs_cover_nought(block, least):
+    """Three launches a run, six cells in the pool, chance of request and of launch alike; and where most of a launch's
+    chance is its block's, so that the six cells are covered, or not, nearly together."""
     rng, covered = np.random.default_rng(7), 0
     prompts = [f"p{i}" for i in range(48)]
 
     def run():
-        pace = 0.02 * rng.standard_normal((3, 1))
+        shared = block * rng.standard_normal((3, 1))
+        return [one(shared + 0.02 * rng.standard_normal((3, 1))) for _ in range(6)]
+
+    def one(pace):
         return ratio_of_sums(1 + pace + 0.1 * rng.standard_normal((3, 48)), np.ones((3, 48)))
 
     for _ in range(40):
-        cells = [change(run(), run(), prompts) for _ in range(6)]
+        cells = [change(before, after, prompts) for before, after in zip(run(), run(), strict=True)]
         noise = launch_noise(cells, assumed=1.0)
         covered += sum(i.low <= 0 <= i.high for i, _ in (judged(cell, noise, confidence=0.9) for cell in cells))
-    assert 0.86 <= covered / 240 <= 0.96
+    assert least <= covered / 240 <= 0.97

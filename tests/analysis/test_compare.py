@@ -9,6 +9,7 @@ from labkit.analysis.compare import compare
 from labkit.errors import ConfigError
 
 LOOP = tuple(range(8)) * 10
+SPEEDS = ["tpot", "relative_tpot", "speedup"]
 
 
 @pytest.fixture(scope="module")
@@ -47,10 +48,10 @@ def test_every_figure_of_every_cell_is_there(run):
     kinds = [(f.figure, f.position) for f in found.figures if f.after_key[:4] == ("ngram", "ngram", 4, 0.0)]
     assert kinds == [
         ("tpot", None), ("speedup", None), ("divergence", None), ("acceptance_length", None),
-        ("joint_rate", 1), ("joint_rate", 2), ("joint_rate", 3), ("joint_rate", 4),
+        ("joint_rate", 1), ("joint_rate", 2), ("joint_rate", 3), ("joint_rate", 4), ("relative_tpot", None),
     ]  # fmt: skip
     assert not any(f.figure == "divergence" for f in found.figures if f.after_key[3] > 0), "greedy texts only"
-    assert {f.figure for f in found.figures if not f.after_key[2]} == {"tpot"}
+    assert {f.figure for f in found.figures if not f.after_key[2]} == {"tpot", "relative_tpot"}
     assert {f.blocks for f in found.figures} == {(3, 3)}
 
 
@@ -61,7 +62,7 @@ def test_another_run_of_the_same_is_no_change(run):
 def test_a_slower_cell_is_a_regression_of_its_speeds_alone(run):
     found = compare(run(), changed(run(1), slower(1.1), temperature=0.8))
     assert found.verdict == "regression"
-    assert where(found.regressions) == [("draft", 4, 0.8, "speedup"), ("draft", 4, 0.8, "tpot")]
+    assert where(found.regressions) == [("draft", 4, 0.8, figure) for figure in ("relative_tpot", "speedup", "tpot")]
     assert found.improvements == []
     tpot = next(f for f in found.regressions if f.figure == "tpot")
     assert tpot.change.low < 0.1 < tpot.change.high
@@ -72,13 +73,14 @@ def test_a_slower_cell_is_a_regression_of_its_speeds_alone(run):
 def test_the_other_way_round_it_is_an_improvement(run):
     found = compare(changed(run(1), slower(1.1)), run())
     assert found.verdict == "improvement"
-    assert {f.figure for f in found.improvements} == {"tpot", "speedup"}
+    assert {f.figure for f in found.improvements} == {"tpot", "relative_tpot"}
     assert found.regressions == []
 
 
 def test_a_slower_baseline_is_the_anchors(run):
     found = compare(run(), changed(run(1), slower(1.1), drafter="baseline", k=0))
-    assert {f.anchor for f in found.regressions} == {True}
+    assert {f.after_key[2] for f in found.regressions} == {0}
+    assert {f.figure for f in found.regressions if f.anchor} == {"tpot"}
     assert {f.figure for f in found.improvements} == {"speedup"}, "against a slower baseline every drafter gains"
 
 
@@ -116,6 +118,35 @@ def test_launches_that_scatter_hide_what_they_would_explain(run):
     assert tpot.change.high - tpot.change.low > 0.1
 
 
+def test_a_cell_is_found_in_hours_that_differ(run):
+    """Every block has a pace of its own, by 10 % and more: only beside the other cells is 6 % more than chance."""
+    paces = {0: (1.0, 1.12, 1.25), 1: (1.2, 1.05, 1.0)}
+
+    def paced(seed):
+        return [replace(m, records=tuple(map(slower(paces[seed][m.cell.block]), m.records))) for m in run(seed)]
+
+    found = compare(paced(0), changed(paced(1), slower(1.06), temperature=0.8))
+    assert where(found.regressions) == [("draft", 4, 0.8, "relative_tpot")]
+    beside = next(f for f in found.regressions if f.figure == "relative_tpot")
+    assert beside.change.low < 0.06 < beside.change.high
+    assert compare(paced(0), paced(1)).verdict == "no change"
+
+
+def test_with_too_few_cells_to_be_beside_the_speedup_stands_in(run):
+    def found(*left_out):
+        before, after = ([m for m in run(seed) if m.cell.spec.name not in left_out] for seed in (0, 1))
+        return compare(before, changed(after, slower(1.06), temperature=0.8))
+
+    def p_of_the_speedup(comparison):
+        (own,) = (f for f in comparison.figures if f.after_key[2:4] == (4, 0.8) and f.figure == "speedup"
+                  and f.after_key[0] == "draft")  # fmt: skip
+        return own.p
+
+    few = found("ngram")
+    assert where(few.regressions) == [("draft", 4, 0.8, "speedup"), ("draft", 4, 0.8, "tpot")]
+    assert p_of_the_speedup(few) < p_of_the_speedup(found()) / 4
+
+
 def test_single_launches_are_judged_by_what_launches_do_elsewhere(run):
     few = {"blocks": 1}
     small = compare(run(**few), changed(run(1, **few), slower(1.06)))
@@ -136,7 +167,7 @@ def test_only_prompts_that_both_finished_count(run):
 
     found = compare(run(), changed(run(1), partly))
     counts = {f.figure: f.prompts for f in found.figures if f.after_key[:4] == ("draft", "draft_model", 4, 0.0)}
-    assert counts == {"tpot": 22, "speedup": 22, "acceptance_length": 22, "joint_rate": 22, "divergence": 22}
+    assert counts == dict.fromkeys([*SPEEDS, "acceptance_length", "joint_rate", "divergence"], 22)
 
 
 def test_looping_outputs_count_only_as_texts(run):
@@ -145,7 +176,7 @@ def test_looping_outputs_count_only_as_texts(run):
 
     found = compare(run(), changed(run(), looping))
     counts = {f.figure: f.prompts for f in found.figures if f.after_key[:4] == ("draft", "draft_model", 4, 0.0)}
-    assert counts == {"tpot": 23, "speedup": 23, "acceptance_length": 23, "joint_rate": 23, "divergence": 24}
+    assert counts == dict.fromkeys([*SPEEDS, "acceptance_length", "joint_rate"], 23) | {"divergence": 24}
 
 
 def test_prompts_that_share_only_an_id_are_not_paired(run):
@@ -174,9 +205,8 @@ def test_without_counts_only_speeds_and_texts_are_compared(run):
         return replace(r, per_step_accepted=None, per_step_drafted=None)
 
     found = compare(run(), changed(run(1), mute))
-    assert {f.figure for f in found.figures if f.after_key[:3] == ("draft", "draft_model", 4)} == {
-        "tpot", "speedup", "divergence",
-    }  # fmt: skip
+    own = [f for f in found.figures if f.after_key[:3] == ("draft", "draft_model", 4)]
+    assert {f.figure for f in own} == {*SPEEDS, "divergence"}
 
 
 def test_runs_without_a_common_cell_are_a_mistake(run):
