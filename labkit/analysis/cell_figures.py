@@ -50,7 +50,7 @@ class Kind:
 
 TIMED = {"logarithmic": True, "assumed": ASSUMED_LAUNCH_SD, "in_step": True}
 #: The time per token is what a user feels and what all else acts on: it has nine tenths of the false alarms, half of
-#: them where it is held against the other cells of its block.
+#: them where it is held against the other drafters of its block.
 TPOT = Kind(name="tpot", worse=+1, share=9 / 20, **TIMED)
 RELATIVE_TPOT = Kind(name="relative_tpot", worse=+1, share=9 / 20, **TIMED)
 SPEEDUP = Kind(name="speedup", **TIMED)

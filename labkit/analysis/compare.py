@@ -5,7 +5,7 @@ Figures of a cell, each with its change from the run *before* to the run *after*
 | figure | change is | worse when | of |
 |---|---|---|---|
 | ``tpot`` | relative | higher | every cell, the baseline too |
-| ``relative_tpot`` | relative | higher | cells with three others of the same load: time beside theirs, block by block |
+| ``relative_tpot`` | relative | higher | cells with three other drafters of the same load: time against theirs |
 | ``speedup`` | relative | lower | speculative cells whose baseline was measured in the same blocks |
 | ``acceptance_length`` | in tokens | lower | speculative cells with per-step counts |
 | ``joint_rate`` | in shares of steps, one a draft position | lower | the same |
@@ -13,12 +13,12 @@ Figures of a cell, each with its change from the run *before* to the run *after*
 
 Only prompts that both runs finished in every block count, and for all but the last only such whose outputs never loop.
 Verdicts hold for the whole comparison: after Holm's correction over all figures, two equal runs are called changed with
-a chance of ``false_alarm`` at most. Nine tenths of it are for the times per token (where no cell has three others, half
-of these for the speedup) and a fortieth for each other kind of figure, and of each nine tenths for the worse. The
+a chance of ``false_alarm`` at most. Nine tenths of it are for the times per token (where no cell has so many others,
+half of these for the speedup) and a fortieth for each other kind of figure, and of each nine tenths for the worse. The
 interval of a figure is for that figure alone.
 
 A machine that is slower in some hours hides a change of ``tpot``, which is of one run against another. In
-``relative_tpot`` each block stands for itself: one cell that changed alone is found there.
+``relative_tpot`` each block stands for itself: one drafter that changed alone is found there.
 """
 
 from __future__ import annotations
@@ -151,7 +151,7 @@ def _adjusted(kinds: Sequence[Kind], changes: Sequence[float], ps: Sequence[floa
     worse = [
         p / 2 if kind.worse * change > 0 else 1 - p / 2 for kind, change, p in zip(kinds, changes, ps, strict=True)
     ]
-    # cells with too few others have their speedup to be held against the baseline instead
+    # with too few others it is the speedup, against the baseline alone, that hours of the machine do not hide
     instead = {"speedup": RELATIVE_TPOT.share} if RELATIVE_TPOT.name not in count else {}
     shares = [(kind.share + instead.get(kind.name, 0)) / count[kind.name] for kind in kinds]
     weights = [FOR_REGRESSIONS * share for share in shares] + [(1 - FOR_REGRESSIONS) * share for share in shares]

@@ -21,7 +21,7 @@ __all__ = ["changes_table", "changes_of", "sentences", "headline", "FIGURES"]
 #: Names of the figures for people, with the unit of their values before and after.
 FIGURES = {
     "tpot": "time per token (ms)",
-    "relative_tpot": "time per token against other cells (×)",
+    "relative_tpot": "time per token against other drafters (×)",
     "speedup": "speedup (×)",
     "acceptance_length": "acceptance length (tokens)",
     "joint_rate": "joint rate",

@@ -18,7 +18,7 @@ __all__ = ["change_by_cell"]
 #: Figure, its title, axis, factor from table to axis, and the side on which it is worse.
 _PANELS = (
     ("tpot", "time per token", "change (%)", 100, +1),
-    ("relative_tpot", "against other cells", "change (%)", 100, +1),
+    ("relative_tpot", "against other drafters", "change (%)", 100, +1),
     ("speedup", "speedup", "change (%)", 100, -1),
     ("acceptance_length", "acceptance length", "change (tokens)", 1, -1),
     ("joint_rate", "joint rate by position", "change (points)", 100, -1),

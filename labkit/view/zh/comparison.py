@@ -19,8 +19,8 @@ COMPARISON = {
     # changes
     "Regression: {what}.": "变差：{what}。", "Improvement: {what}.": "变好：{what}。",
     "{cell}: time per token {x:n} [{a:n}, {b:n}]": "{cell}：每词元时间 {x} [{a}, {b}]",
-    "{cell}: time per token against other cells {x:n} [{a:n}, {b:n}]":
-        "{cell}：每词元时间与其他单元之比 {x} [{a}, {b}]",
+    "{cell}: time per token against other drafters {x:n} [{a:n}, {b:n}]":
+        "{cell}：每词元时间与其他草稿模型之比 {x} [{a}, {b}]",
     "{cell}: speedup {x:n} [{a:n}, {b:n}]": "{cell}：加速比 {x} [{a}, {b}]",
     "{cell}: acceptance length {x:n} tokens [{a:n} tokens, {b:n} tokens]":
         "{cell}：接受长度 {x} 个词元 [{a} 个, {b} 个]",
@@ -48,7 +48,7 @@ COMPARISON = {
     "{cell}: only before": "{cell}：只在之前的运行中", "{cell}: only after": "{cell}：只在之后的运行中",
     # figure and tables
     "change (%)": "变化（%）", "change (tokens)": "变化（词元）", "change (points)": "变化（百分点）",
-    "against other cells": "与其他单元时间之比", "joint rate by position": "各位置的联合接受率",
+    "against other drafters": "与其他草稿模型之比", "joint rate by position": "各位置的联合接受率",
     "change": "变化", "figure": "数值", "p": "p 值",
     "%{{x:+.2f}} [%{{customdata[0]:+.2f}}, %{{customdata[1]:+.2f}}] (%), %{{text}} (p = %{{customdata[2]:.2g}})":
         "%{{x:+.2f}} [%{{customdata[0]:+.2f}}, %{{customdata[1]:+.2f}}]（%），%{{text}}（p = %{{customdata[2]:.2g}}）",
@@ -59,7 +59,7 @@ COMPARISON = {
         "%{{x:+.2f}} [%{{customdata[0]:+.2f}}, %{{customdata[1]:+.2f}}]（百分点），%{{text}}"
         "（p = %{{customdata[2]:.2g}}）",
     "regression": "变差", "improvement": "变好", "no change": "没有变化",
-    "tpot": "每词元时间（毫秒）", "relative_tpot": "每词元时间与其他单元之比",
+    "tpot": "每词元时间（毫秒）", "relative_tpot": "每词元时间与其他草稿模型之比",
     "acceptance_length": "接受长度", "joint_rate": "联合接受率",
     "divergence": "与基线不同的输出",
     "{a:n} and {b:n}": "{a} 与 {b}", "{a:n} and {b:n}, assumed": "{a} 与 {b}，离散程度为假定",
