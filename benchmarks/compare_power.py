@@ -1,6 +1,7 @@
 """How often does `labkit compare` call two equal runs changed, and how often does it find an 8 % slowdown?
 
-    python benchmarks/compare_power.py [RUN] [--noise RUN] [--pairs 100] [--prompts 64] [--blocks 3] [--slowdown 0.08]
+    python benchmarks/compare_power.py [RUN] [--noise RUN] [--pairs 100] [--prompts 64] [--blocks 3]
+        [--slowdown 0.08] [--chance REQUEST MOMENT LAUNCH BLOCK]
 
 Pairs of runs are simulated from the cells and requests of RUN (default: drafters): the decode time of each request is
 stretched by chance, and its steps are drawn anew, as sampling would, so that the figures of acceptance can alarm as
@@ -49,8 +50,8 @@ def main() -> None:
     options = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     options.add_argument("run", nargs="?", default="drafters")
     options.add_argument("--noise", metavar="RUN", default="repeats", help="A run that launched its cells again.")
-    parts = [part.upper() for part in Chance._fields]
-    options.add_argument("--chance", type=float, nargs=len(parts), metavar=tuple(parts), help="Its size, instead.")
+    names = tuple(name.upper() for name in Chance._fields)
+    options.add_argument("--chance", type=float, nargs=len(names), metavar=names, help="Its size, instead.")
     options.add_argument("--pairs", type=int, default=100)
     options.add_argument("--prompts", type=int, default=64)
     options.add_argument("--blocks", type=int, default=3)
@@ -115,39 +116,35 @@ def chance(measurements: Sequence[Measurement]) -> Chance | None:
 
 
 def told_apart(tables: Sequence[np.ndarray]) -> Chance:
-    """From the mean squares of tables [cell, block, prompt] with random blocks, pooled by their degrees of freedom."""
-    parts = [squares(t) for t in tables]
-    sums = Chance(*(np.sum(values, axis=0) for values in zip(*parts, strict=True)))
-    mean = Chance(*(total / freedom for total, freedom, _ in sums))
-    count = Chance(*(values / freedom for _, freedom, values in sums))
-    variances = Chance(
+    """The parts of tables [cell, block, prompt], each the mean of the tables' weighted by their degrees of freedom."""
+    found = [parts(table) for table in tables]
+    pooled = (np.average([v for v, _ in own], weights=[df for _, df in own]) for own in zip(*found, strict=True))
+    return Chance(*(float(np.sqrt(max(0.0, variance))) for variance in pooled))
+
+
+def parts(table: np.ndarray) -> Chance:
+    """Of each part of chance, its variance, by the mean squares of [cell, block, prompt] with random blocks, and the
+    degrees of freedom of that mean square. What differs between cells and prompts, and stays, is in none."""
+    cells, blocks, prompts = table.shape
+    left = table - table.mean(axis=1, keepdims=True)
+    block = left.mean(axis=(0, 2), keepdims=True)
+    moment, launch = left.mean(axis=0, keepdims=True) - block, left.mean(axis=2, keepdims=True) - block
+    freedom = Chance(
+        request=(cells - 1) * (blocks - 1) * (prompts - 1),
+        moment=(blocks - 1) * (prompts - 1),
+        launch=(cells - 1) * (blocks - 1),
+        block=blocks - 1,
+    )
+    deviations = (left - block - moment - launch, moment, launch, block)
+    count = Chance(*(table.size // each.size for each in deviations))  # values in a mean
+    mean = Chance(*(n * (d**2).sum() / df for n, d, df in zip(count, deviations, freedom, strict=True)))
+    variance = Chance(
         request=mean.request,
         moment=(mean.moment - mean.request) / count.moment,
         launch=(mean.launch - mean.request) / count.launch,
         block=(mean.block - mean.moment - mean.launch + mean.request) / count.block,
     )
-    return Chance(*(float(np.sqrt(max(0.0, variance))) for variance in variances))
-
-
-def squares(table: np.ndarray) -> Chance:
-    """Of [cell, block, prompt], by the part of chance that each tells most of: the sum of squares, its degrees of
-    freedom, and these times the values in each mean. What differs between cells and prompts, and stays, is in none."""
-    cells, blocks, prompts = table.shape
-    left = table - table.mean(axis=1, keepdims=True)
-    block = left.mean(axis=(0, 2), keepdims=True)
-    moment, launch = left.mean(axis=0, keepdims=True) - block, left.mean(axis=2, keepdims=True) - block
-    request = left - block - moment - launch
-
-    def part(values: np.ndarray, freedom: int) -> np.ndarray:
-        count = table.size // values.size
-        return np.array([count * (values**2).sum(), freedom, freedom * count])
-
-    return Chance(
-        request=part(request, (cells - 1) * (blocks - 1) * (prompts - 1)),
-        moment=part(moment, (blocks - 1) * (prompts - 1)),
-        launch=part(launch, (cells - 1) * (blocks - 1)),
-        block=part(block, blocks - 1),
-    )
+    return Chance(*zip(variance, freedom, strict=True))
 
 
 def by_load(measurements: Sequence[Measurement]) -> dict[tuple, list[list[Measurement]]]:

@@ -40,14 +40,14 @@ PARTS = [
 
 @pytest.mark.parametrize("put_in", PARTS)
 def test_chance_put_in_is_found_again(put_in):
-    """In two loads of 5 and 3 cells, whose cells and prompts differ for good as well."""
+    """In two loads of other sizes, whose cells and prompts differ for good as well."""
     rng, tables = np.random.default_rng(3), []
-    for cells in (5, 3):
-        parts = ((cells, 200, 30), (1, 200, 30), (cells, 200, 1), (1, 200, 1))
-        drawn = [rng.normal(0, size, shape) for size, shape in zip(put_in, parts, strict=True)]
-        tables.append(sum(drawn) + rng.normal(0, 0.5, (cells, 1, 30)))
+    for cells, prompts in ((5, 10), (3, 50)):
+        shapes = ((cells, 200, prompts), (1, 200, prompts), (cells, 200, 1), (1, 200, 1))
+        drawn = [rng.normal(0, size, shape) for size, shape in zip(put_in, shapes, strict=True)]
+        tables.append(sum(drawn) + rng.normal(0, 0.5, (cells, 1, prompts)))
     for part, value in SCRIPT["told_apart"](tables)._asdict().items():
-        assert value == pytest.approx(getattr(put_in, part), rel=0.15, abs=0.005), part
+        assert value == pytest.approx(getattr(put_in, part), rel=0.15, abs=0.01), part
 
 
 def test_equal_runs_are_no_change_and_a_slower_cell_is_found(run):

@@ -30,10 +30,17 @@ from scipy import optimize, special
 
 from labkit.analysis.bootstrap import MIN_UNITS, Interval, draw_weights
 
-__all__ = ["Figure", "Change", "LaunchNoise", "change", "launch_noise", "ratio_of_sums", "judged", "holm"]
+__all__ = [
+    "Blocks", "Change", "Figure", "LaunchNoise", "Values", "change", "change_of", "holm", "judged", "launch_noise",
+    "ratio_of_sums", "weightings",
+]  # fmt: skip
 
 Figure = Callable[[np.ndarray], np.ndarray]
-#: With fewer degrees of freedom the scatter of launches is not used: its t quantiles would hide everything.
+#: Numbers of the blocks before and of those after.
+Blocks = tuple[tuple[int, ...], tuple[int, ...]]
+#: Values [replicates, launches] before and after.
+Values = tuple[np.ndarray, np.ndarray]
+#: With fewer degrees of freedom the scatter of launches does not tell: its t quantiles would hide everything.
 MIN_FREEDOM = 4
 #: log₁₀ of the smallest p that is told apart; SciPy's quantiles fail far below it.
 LEAST = -100
@@ -41,13 +48,13 @@ LEAST = -100
 
 @dataclass(frozen=True, kw_only=True)
 class Change:
-    """A change before it is judged. ``deviations`` of the launches before, then of those after, from the mean of their
-    run, in the order of their blocks; ``chance``: the part of their sum of squares that single requests explain."""
+    """A change before it is judged. ``blocks`` of the launches before and of those after; their ``deviations`` from
+    the mean of their run, in that order; ``chance``: the part of their sum of squares that single requests explain."""
 
     before: float
     after: float
     prompts: int
-    launches: tuple[int, int]
+    blocks: Blocks
     prompt_variance: float
     deviations: tuple[float, ...]
     chance: float
@@ -57,6 +64,10 @@ class Change:
         return self.after - self.before
 
     @property
+    def launches(self) -> tuple[int, int]:
+        return len(self.blocks[0]), len(self.blocks[1])
+
+    @property
     def scatter(self) -> float:
         """Sum of squared deviations, of :attr:`freedom` degrees of freedom."""
         return sum(d**2 for d in self.deviations)
@@ -64,6 +75,11 @@ class Change:
     @property
     def freedom(self) -> int:
         return sum(n - 1 for n in self.launches)
+
+    @property
+    def places(self) -> list[tuple[int, int]]:
+        """Run (0 or 1) and block of each deviation."""
+        return [(run, block) for run, blocks in enumerate(self.blocks) for block in blocks]
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -91,18 +107,26 @@ def ratio_of_sums(top: np.ndarray, bottom: np.ndarray) -> Figure:
     return figure
 
 
-def change(before: Figure, after: Figure, prompts: Sequence[str], *, seed: int = 0) -> Change:
+def change(before: Figure, after: Figure, prompts: Sequence[str], blocks: Blocks, *, seed: int = 0) -> Change:
     """Change between two figures over the same ``prompts``, one entry for each column of their weights (the turns of a
     conversation share one)."""
+    values, drawn = ((before(weights), after(weights)) for weights in weightings(prompts, seed=seed))
+    return change_of(values, drawn, prompts, blocks)
+
+
+def weightings(prompts: Sequence[str], *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
+    """Weights [1, prompts] that are all 1, and those of the bootstrap."""
     unique = list(dict.fromkeys(prompts))
-    weights = _weights(len(unique), seed)[:, [unique.index(prompt) for prompt in prompts]]
-    values = [figure(np.ones((1, len(prompts)))) for figure in (before, after)]
-    drawn = [figure(weights) for figure in (before, after)]
+    return np.ones((1, len(prompts))), _weights(len(unique), seed)[:, [unique.index(prompt) for prompt in prompts]]
+
+
+def change_of(values: Values, drawn: Values, prompts: Sequence[str], blocks: Blocks) -> Change:
+    """The same from what the figures are with all ``prompts``, and with those of each replicate."""
     return Change(
         before=float(values[0].mean()),
         after=float(values[1].mean()),
-        prompts=len(unique),
-        launches=(values[0].size, values[1].size),
+        prompts=len(set(prompts)),
+        blocks=blocks,
         prompt_variance=float(_variance((drawn[1].mean(axis=1) - drawn[0].mean(axis=1))[:, None]).sum()),
         deviations=tuple(float(d) for v in values for d in _deviations(v)[0]),
         chance=float(sum(_variance(_deviations(v)).sum() for v in drawn)),
@@ -126,30 +150,35 @@ def _variance(replicates: np.ndarray) -> np.ndarray:
 
 
 def launch_noise(changes: Sequence[Change], *, assumed: float, in_step: bool = True) -> LaunchNoise:
-    """The variance between launches, pooled over ``changes`` of one kind and load; the square of ``assumed``, a
-    standard deviation, where too few launches were repeated to tell. ``in_step``: whether launches of a block may move
-    together, as times do and acceptance does not."""
+    """The variance between launches, pooled over ``changes`` of one kind and load. Where too few launches were repeated
+    to tell, the square of ``assumed``, a standard deviation, or more if more was seen. ``in_step``: whether launches of
+    a block may move together, as times do and acceptance does not."""
     known = [c for c in changes if isfinite(c.scatter) and isfinite(c.chance)]
-    freedom = sum(c.freedom for c in known)
-    if freedom < MIN_FREEDOM:
-        return LaunchNoise(variance=assumed**2, scatter=assumed**2)
-    scatter, chance = (sum(values) / freedom for values in ((c.scatter for c in known), (c.chance for c in known)))
-    parts = _in_step(known) if in_step else ((1.0, freedom),)
-    return LaunchNoise(variance=max(0.0, scatter - chance), scatter=scatter, parts=parts)
+    freedom, in_blocks = sum(c.freedom for c in known), _freedom_of_blocks(known)
+    scatter, chance = (sum(part) / max(1, freedom) for part in ((c.scatter for c in known), (c.chance for c in known)))
+    variance = max(0.0, scatter - chance)
+    if (in_blocks if in_step else freedom) < MIN_FREEDOM:
+        variance = max(assumed**2, variance)
+        return LaunchNoise(variance=variance, scatter=variance)
+    if not in_step or freedom == in_blocks:
+        return LaunchNoise(variance=variance, scatter=scatter, parts=((1.0, freedom),))
+    alike = _alike(known) / (freedom * scatter) if scatter else 0.0
+    return LaunchNoise(variance=variance, scatter=scatter, parts=((alike, in_blocks), (1 - alike, freedom - in_blocks)))
 
 
-def _in_step(changes: Sequence[Change]) -> tuple[tuple[float, float], ...]:
-    """Shares of the scatter of ``changes`` with their degrees of freedom: what the cells of a block did alike, those
-    with as many launches taken together, and what each did by itself."""
-    groups: dict[tuple[int, int], list[Change]] = defaultdict(list)
+def _alike(changes: Sequence[Change]) -> float:
+    """The part of the scatter that the cells of a block have in common, a sum of squares."""
+    deviations: dict[tuple[int, int], list[float]] = defaultdict(list)
     for c in changes:
-        groups[c.launches].append(c)
-    total, freedom = sum(c.scatter for c in changes), sum(c.freedom for c in changes)
-    alike, blocks = 0.0, sum(group[0].freedom for group in groups.values())
-    for group in groups.values():
-        alike += len(group) * float((np.mean([c.deviations for c in group], axis=0) ** 2).sum())
-    share = alike / total if total else 0.0
-    return ((share, blocks), (1 - share, freedom - blocks)) if freedom > blocks else ((1.0, blocks),)
+        for place, deviation in zip(c.places, c.deviations, strict=True):
+            deviations[place].append(deviation)
+    return sum(sum(each) ** 2 / len(each) for each in deviations.values())
+
+
+def _freedom_of_blocks(changes: Sequence[Change]) -> int:
+    """Of what the cells of a block have in common: the blocks of each run that has several, less one."""
+    blocks = {place for c in changes for place in c.places}
+    return sum(max(0, sum(run == place[0] for place in blocks) - 1) for run in (0, 1))
 
 
 def judged(found: Change, noise: LaunchNoise, *, confidence: float) -> tuple[Interval, float]:

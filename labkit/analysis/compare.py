@@ -5,7 +5,7 @@ Figures of a cell, each with its change from the run *before* to the run *after*
 | figure | change is | worse when | of |
 |---|---|---|---|
 | ``tpot`` | relative | higher | every cell, the baseline too |
-| ``relative_tpot`` | relative | higher | cells with three other drafters of the same load: time against theirs |
+| ``relative_tpot`` | relative | higher | time against three other drafters, the baseline one of them, or more |
 | ``speedup`` | relative | lower | speculative cells whose baseline was measured in the same blocks |
 | ``acceptance_length`` | in tokens | lower | speculative cells with per-step counts |
 | ``joint_rate`` | in shares of steps, one a draft position | lower | the same |
@@ -13,12 +13,12 @@ Figures of a cell, each with its change from the run *before* to the run *after*
 
 Only prompts that both runs finished in every block count, and for all but the last only such whose outputs never loop.
 Verdicts hold for the whole comparison: after Holm's correction over all figures, two equal runs are called changed with
-a chance of ``false_alarm`` at most. Nine tenths of it are for the times per token (where no cell has so many others,
-half of these for the speedup) and a fortieth for each other kind of figure, and of each nine tenths for the worse. The
-interval of a figure is for that figure alone.
+a chance of ``false_alarm`` at most. Nine tenths of it are for the times per token and the speedup, and a fortieth for
+each other kind of figure, and of each nine tenths for the worse. The interval of a figure is for that figure alone.
 
 A machine that is slower in some hours hides a change of ``tpot``, which is of one run against another. In
-``relative_tpot`` each block stands for itself: one drafter that changed alone is found there.
+``relative_tpot`` and ``speedup`` each block stands for itself; the first is the sharper one where few drafters changed
+(:mod:`labkit.analysis.among_cells`), and the share of it is the second's where there are not enough drafters.
 """
 
 from __future__ import annotations
@@ -26,11 +26,11 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, expm1, isnan
+from math import exp, expm1, isfinite, isnan, nan
 
-from labkit.analysis.among_cells import changes_among
+from labkit.analysis.among_cells import changes_among, own_doing
 from labkit.analysis.bootstrap import Interval
-from labkit.analysis.cell_figures import RELATIVE_TPOT, Kind, cell_changes
+from labkit.analysis.cell_figures import RELATIVE_TPOT, SPEEDUP, Kind, cell_changes
 from labkit.analysis.change import Change, LaunchNoise, holm, judged, launch_noise
 from labkit.analysis.drift import Drift, drifts
 from labkit.analysis.matching import Cells, matched
@@ -138,7 +138,13 @@ def compare(
 def _judge(raw: Sequence[tuple[Cells, Kind, Change]], *, confidence: float, false_alarm: float) -> list[Compared]:
     noises = _noises(raw)
     known = [judged(found, noises[kind.name, cells.load], confidence=confidence) for cells, kind, found in raw]
-    adjusted = _adjusted([kind for _, kind, _ in raw], [found.mid for *_, found in raw], [p for _, p in known])
+    speedups = {cells.after_key: found.mid for cells, kind, found in raw if kind is SPEEDUP}
+    others_did = [
+        kind is RELATIVE_TPOT and not own_doing(found.mid, speedups.get(cells.after_key, nan))
+        for cells, kind, found in raw
+    ]
+    ps = [1.0 if others and isfinite(p) else p for others, (_, p) in zip(others_did, known, strict=True)]
+    adjusted = _adjusted([kind for _, kind, _ in raw], [found.mid for *_, found in raw], ps)
     return [
         _compared(cells, kind, found, interval, p, noises[kind.name, cells.load], false_alarm)
         for (cells, kind, found), (interval, _), p in zip(raw, known, adjusted, strict=True)
@@ -147,13 +153,13 @@ def _judge(raw: Sequence[tuple[Cells, Kind, Change]], *, confidence: float, fals
 
 def _adjusted(kinds: Sequence[Kind], changes: Sequence[float], ps: Sequence[float]) -> list[float]:
     """Two-sided ``ps`` adjusted for the whole comparison. Worse and better are two questions about each figure."""
-    count = Counter(kind.name for kind in kinds)
+    count = Counter(kind.name for kind, p in zip(kinds, ps, strict=True) if isfinite(p))
     worse = [
         p / 2 if kind.worse * change > 0 else 1 - p / 2 for kind, change, p in zip(kinds, changes, ps, strict=True)
     ]
     # with too few others it is the speedup, against the baseline alone, that hours of the machine do not hide
-    instead = {"speedup": RELATIVE_TPOT.share} if RELATIVE_TPOT.name not in count else {}
-    shares = [(kind.share + instead.get(kind.name, 0)) / count[kind.name] for kind in kinds]
+    instead = {SPEEDUP.name: RELATIVE_TPOT.share} if RELATIVE_TPOT.name not in count else {}
+    shares = [(kind.share + instead.get(kind.name, 0)) / max(1, count[kind.name]) for kind in kinds]
     weights = [FOR_REGRESSIONS * share for share in shares] + [(1 - FOR_REGRESSIONS) * share for share in shares]
     both = holm([*worse, *(1 - p for p in worse)], weights)
     return [min(pair) for pair in zip(both[: len(ps)], both[len(ps) :], strict=True)]

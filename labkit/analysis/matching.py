@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from labkit.analysis.change import Blocks
 from labkit.analysis.pairs import Key, Pairs, by_cell, paired
 from labkit.records import Measurement
 
@@ -23,6 +24,14 @@ class Cells:
     after_pairs: Pairs
 
     @property
+    def blocks(self) -> Blocks:
+        return _numbers(self.before), _numbers(self.after)
+
+    @property
+    def paired_blocks(self) -> Blocks:
+        return _numbers([own for _, own in self.before_pairs]), _numbers([own for _, own in self.after_pairs])
+
+    @property
     def load(self) -> tuple[float, int]:
         return self.after_key[3], self.after_key[4]
 
@@ -39,6 +48,10 @@ class Cells:
     @property
     def flags(self) -> tuple[str, ...]:
         return tuple(sorted({flag.name for m in self.all for flag in m.flags}))
+
+
+def _numbers(launches: Sequence[Measurement]) -> tuple[int, ...]:
+    return tuple(m.cell.block for m in launches)
 
 
 def cell_name(key: Key) -> str:
