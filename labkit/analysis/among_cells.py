@@ -5,7 +5,8 @@ others were slowed is the median over the other drafters, the baseline one of th
 not move it far, and a cell is never held against its own drafter.
 
 Where most drafters changed, the others seem to have changed the other way. So it counts as a cell's own doing only
-where its speedup, against the baseline alone, moved with it by half as much. The baseline is nothing but a reference.
+where its speedup, against the baseline alone, moved with it by half as much. The change of the baseline is one more
+that tells how launches scatter, and not judged.
 """
 
 from __future__ import annotations
@@ -28,9 +29,8 @@ FEWEST_OTHERS = 3
 
 
 def changes_among(cells: Sequence[Cells], *, seed: int = 0) -> list[tuple[Cells, Kind, Change]]:
-    """The change of each speculative cell against at least three other drafters of the same load and prompts. Blocks
-    that too few drafters have are left out, and then cells that miss a block, or half of the prompts that others
-    finished."""
+    """The change of each cell against at least three other drafters of the same load and prompts. Blocks that too few
+    drafters have are left out, and then cells that miss a block, or half of the prompts that others finished."""
     groups: dict[tuple, list[Cells]] = defaultdict(list)
     for each in cells:
         groups[each.load, each.before[0].cell.workload, each.after[0].cell.workload].append(each)
@@ -57,7 +57,7 @@ def _among(group: Sequence[Cells], seed: int) -> list[tuple[Cells, Change]]:
         values = [tuple(figure(weights) for figure in sides) for sides in figures]
         found.append([_against_others(values, drafters, own) for own in range(len(usable))])
     changes = [change_of(values, drawn, prompts, blocks) for values, drawn in zip(*found, strict=True)]
-    return [(group[i], change) for i, change in zip(usable, changes, strict=True) if group[i].after_key[2]]
+    return [(group[i], change) for i, change in zip(usable, changes, strict=True)]
 
 
 def _against_others(values: Sequence[Values], drafters: Sequence[str], own: int) -> Values:

@@ -18,7 +18,7 @@ each other kind of figure, and of each nine tenths for the worse. The interval o
 
 A machine that is slower in some hours hides a change of ``tpot``, which is of one run against another. In
 ``relative_tpot`` and ``speedup`` each block stands for itself; the first is the sharper one where few drafters changed
-(:mod:`labkit.analysis.among_cells`), and the share of it is the second's where there are not enough drafters.
+(:mod:`labkit.analysis.among_cells`), and half of these false alarms are for it, where there are enough drafters.
 """
 
 from __future__ import annotations
@@ -137,6 +137,7 @@ def compare(
 
 def _judge(raw: Sequence[tuple[Cells, Kind, Change]], *, confidence: float, false_alarm: float) -> list[Compared]:
     noises = _noises(raw)
+    raw = [(cells, kind, found) for cells, kind, found in raw if cells.after_key[2] or kind is not RELATIVE_TPOT]
     known = [judged(found, noises[kind.name, cells.load], confidence=confidence) for cells, kind, found in raw]
     speedups = {cells.after_key: found.mid for cells, kind, found in raw if kind is SPEEDUP}
     others_did = [
@@ -157,9 +158,7 @@ def _adjusted(kinds: Sequence[Kind], changes: Sequence[float], ps: Sequence[floa
     worse = [
         p / 2 if kind.worse * change > 0 else 1 - p / 2 for kind, change, p in zip(kinds, changes, ps, strict=True)
     ]
-    # with too few others it is the speedup, against the baseline alone, that hours of the machine do not hide
-    instead = {SPEEDUP.name: RELATIVE_TPOT.share} if RELATIVE_TPOT.name not in count else {}
-    shares = [(kind.share + instead.get(kind.name, 0)) / max(1, count[kind.name]) for kind in kinds]
+    shares = [kind.share / max(1, count[kind.name]) for kind in kinds]
     weights = [FOR_REGRESSIONS * share for share in shares] + [(1 - FOR_REGRESSIONS) * share for share in shares]
     both = holm([*worse, *(1 - p for p in worse)], weights)
     return [min(pair) for pair in zip(both[: len(ps)], both[len(ps) :], strict=True)]

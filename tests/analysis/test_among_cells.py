@@ -43,7 +43,7 @@ def is_draft(m):
 
 def test_what_a_block_shares_is_in_no_cell(run):
     changes = found(run(), slower(run(), lambda drafter, k, block: (1.0, 1.4, 2.0)[block]))
-    assert len(changes) == 6, "every speculative cell"
+    assert len(changes) == 7
     for change in changes.values():
         assert (change.mid, change.scatter) == pytest.approx((0, 0), abs=1e-9)
 
@@ -77,7 +77,7 @@ def test_a_block_that_too_few_drafters_have_is_left_out(run):
     """A run that ended early, or lost its baseline in one block: the other blocks tell."""
     after = [m for m in run() if m.cell.block < 2 or m.cell.spec.k == 2]
     changes = found(run(), after)
-    assert len(changes) == 6
+    assert len(changes) == 7
     assert {change.blocks for change in changes.values()} == {((0, 1, 2), (0, 1))}
     assert found(run(), [m for m in run() if m.cell.spec.k]) == {}, "no block has four"
 
