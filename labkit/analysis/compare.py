@@ -5,7 +5,7 @@ Figures of a cell, each with its change from the run *before* to the run *after*
 | figure | change is | worse when | of |
 |---|---|---|---|
 | ``tpot`` | relative | higher | every cell, the baseline too |
-| ``relative_tpot`` | relative | higher | time against three other drafters, the baseline one of them, or more |
+| ``relative_tpot`` | relative | higher | speculative cells: against three other drafters (baseline included) or more |
 | ``speedup`` | relative | lower | speculative cells whose baseline was measured in the same blocks |
 | ``acceptance_length`` | in tokens | lower | speculative cells with per-step counts |
 | ``joint_rate`` | in shares of steps, one a draft position | lower | the same |
