@@ -297,7 +297,10 @@ def compared(verdict="no change", figure="tpot", position=None, **changes):
     return Compared(figure=figure, position=position, verdict=verdict, **known | changes)
 
 
-FIGURES = [("tpot", None), ("speedup", None), ("acceptance_length", None), ("joint_rate", 3), ("divergence", None)]
+FIGURES = [
+    ("tpot", None), ("relative_tpot", None), ("speedup", None), ("acceptance_length", None), ("joint_rate", 3),
+    ("divergence", None),
+]  # fmt: skip
 DRIFT = Drift(run="before", key=("baseline", None, 0, 0.0, 1), figure="tpot", values=(0.04, 0.05))
 COMPARISONS = {
     "unknown": [compared("unknown", p=NAN)], "same": [compared()], "assumed": [compared(), compared("unknown")],
@@ -306,7 +309,7 @@ COMPARISONS = {
     "both": [compared("regression"), compared("improvement", "speedup")],
     "many": [compared("regression")] * 9, "anchor": [compared("regression", k=0)],
     "anchor, faster": [compared("improvement", k=0, change=Interval(low=-0.2, mid=-0.1, high=-0.05))],
-    "measured": [compared(launches="measured", blocks=(3, 3))],
+    "measured": [compared(launches="measured", blocks=(3, 3))], "two loads": [compared(), compared(k=0)],
 }  # fmt: skip
 
 

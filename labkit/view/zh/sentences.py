@@ -59,6 +59,7 @@ SENTENCES = {
     "{parts}, this launch only": "{parts}，仅限本次启动",
     "n = {n:n} prompts × {b:n} blocks": "n = {n} 个提示 × {b} 轮",
     "n = {n:n} prompts × {b:n} block": "n = {n} 个提示 × {b} 轮",
+    "looping outputs left out": "已剔除循环输出",
     "n = {n:n} prompts, {where}": "n = {n} 个提示，{where}", "n = {n:n} prompts": "n = {n} 个提示",
     # hover
     "step {i}: {a} ms, {n} tokens": "第 {i} 步：{a} 毫秒，{n} 个词元",
