@@ -32,7 +32,7 @@ from labkit.analysis.bootstrap import MIN_UNITS, Interval, draw_weights
 
 __all__ = [
     "Blocks", "Change", "Figure", "LaunchNoise", "Values", "change", "change_of", "holm", "judged", "launch_noise",
-    "ratio_of_sums", "weightings",
+    "noticed_from", "ratio_of_sums", "weightings",
 ]  # fmt: skip
 
 Figure = Callable[[np.ndarray], np.ndarray]
@@ -42,6 +42,8 @@ Blocks = tuple[tuple[int, ...], tuple[int, ...]]
 Values = tuple[np.ndarray, np.ndarray]
 #: With fewer degrees of freedom the scatter of launches does not tell: its t quantiles would hide everything.
 MIN_FREEDOM = 4
+#: A standard error below it is none.
+EXACT = 1e-12
 #: log₁₀ of the smallest p that is told apart; SciPy's quantiles fail far below it.
 LEAST = -100
 
@@ -186,15 +188,30 @@ def judged(found: Change, noise: LaunchNoise, *, confidence: float) -> tuple[Int
     mid = found.mid
     if found.prompts < MIN_UNITS or not isfinite(mid) or not isfinite(found.prompt_variance):
         return Interval(mid=mid, low=nan, high=nan), nan
-    per_launch = sum(1 / n for n in found.launches)
-    error = sqrt(found.prompt_variance + noise.variance * per_launch)
-    if error < 1e-12:  # nothing varies: the change is what it is
-        return Interval(mid=mid, low=mid, high=mid), float(abs(mid) < 1e-12)
-    parts = [(found.prompt_variance / error**2, found.prompts - 1)]
-    # what is known of the launches is their scatter: less of it is theirs, but it is not known the better for that
-    parts += [(share * noise.scatter * per_launch / error**2, freedom) for share, freedom in noise.parts]
+    error, parts = _error(found, noise)
+    if error < EXACT:  # nothing varies: the change is what it is
+        return Interval(mid=mid, low=mid, high=mid), float(abs(mid) < EXACT)
     reach = _quantile((1 - confidence) / 2, parts) * error
     return Interval(mid=mid, low=mid - reach, high=mid + reach), _two_sided(abs(mid) / error, parts)
+
+
+def noticed_from(found: Change, noise: LaunchNoise, *, level: float) -> float:
+    """The change, in one direction, whose p is ``level``; NaN with too few prompts."""
+    if found.prompts < MIN_UNITS or not isfinite(found.prompt_variance):
+        return nan
+    error, parts = _error(found, noise)
+    return _quantile(level, parts) * error if error > EXACT else 0.0
+
+
+def _error(found: Change, noise: LaunchNoise) -> tuple[float, list[tuple[float, float]]]:
+    """Standard error of a change, and its parts, each a share of the variance and its degrees of freedom."""
+    per_launch = sum(1 / n for n in found.launches)
+    error = sqrt(found.prompt_variance + noise.variance * per_launch)
+    if error < EXACT:
+        return error, []
+    # what is known of the launches is their scatter: less of it is theirs, but it is not known the better for that
+    launches = [(share * noise.scatter * per_launch / error**2, freedom) for share, freedom in noise.parts]
+    return error, [(found.prompt_variance / error**2, found.prompts - 1), *launches]
 
 
 def _quantile(tail: float, parts: Sequence[tuple[float, float]]) -> float:

@@ -26,12 +26,12 @@ from __future__ import annotations
 from collections import Counter, defaultdict
 from collections.abc import Sequence
 from dataclasses import dataclass
-from math import exp, expm1, isfinite, isnan, nan
+from math import exp, expm1, inf, isfinite, isnan, nan
 
 from labkit.analysis.among_cells import changes_among, own_doing
 from labkit.analysis.bootstrap import Interval
 from labkit.analysis.cell_figures import RELATIVE_TPOT, SPEEDUP, Kind, cell_changes
-from labkit.analysis.change import Change, LaunchNoise, holm, judged, launch_noise
+from labkit.analysis.change import Change, LaunchNoise, holm, judged, launch_noise, noticed_from
 from labkit.analysis.drift import Drift, drifts
 from labkit.analysis.matching import Cells, matched
 from labkit.analysis.pairs import Key
@@ -50,7 +50,8 @@ FOR_REGRESSIONS = 9 / 10
 class Compared:
     """One figure of one cell in both runs. ``change`` is relative for times and speedup, else absolute; ``p`` is
     adjusted for the whole comparison. ``verdict``: "regression", "improvement", "no change", or "unknown" where there
-    are too few prompts. ``launches``: how they scatter was "measured", or is "assumed" where too few were repeated."""
+    are too few prompts. ``launches``: how they scatter was "measured", or is "assumed" where too few were repeated.
+    ``noticed_from``: the smallest change for the worse that would be called so; relative ones as a slowdown."""
 
     before_key: Key
     after_key: Key
@@ -64,6 +65,7 @@ class Compared:
     prompts: int
     blocks: tuple[int, int]
     launches: str
+    noticed_from: float
     flags: tuple[str, ...]
 
     @property
@@ -94,6 +96,16 @@ class Comparison:
     @property
     def improvements(self) -> list[Compared]:
         return [f for f in self.figures if f.verdict == "improvement"]
+
+    @property
+    def noticed_from(self) -> float:
+        """The slowdown that any speculative cell must have to be noticed, by the speed that shows it first; NaN where
+        none can be judged."""
+        least: dict[Key, float] = {}
+        for f in self.figures:
+            if f.relative and f.after_key[2] and isfinite(f.noticed_from):
+                least[f.after_key] = min(least.get(f.after_key, inf), f.noticed_from)
+        return max(least.values(), default=nan)
 
     @property
     def verdict(self) -> str:
@@ -145,20 +157,28 @@ def _judge(raw: Sequence[tuple[Cells, Kind, Change]], *, confidence: float, fals
         for cells, kind, found in raw
     ]
     ps = [1.0 if others and isfinite(p) else p for others, (_, p) in zip(others_did, known, strict=True)]
-    adjusted = _adjusted([kind for _, kind, _ in raw], [found.mid for *_, found in raw], ps)
+    kinds, shares = [kind for _, kind, _ in raw], _shares([kind for _, kind, _ in raw], ps)
+    adjusted = _adjusted(kinds, [found.mid for *_, found in raw], ps, shares)
     return [
-        _compared(cells, kind, found, interval, p, noises[kind.name, cells.load], false_alarm)
-        for (cells, kind, found), (interval, _), p in zip(raw, known, adjusted, strict=True)
+        _compared(cells, kind, found, interval, p, noises[kind.name, cells.load], false_alarm, share)
+        for (cells, kind, found), (interval, _), p, share in zip(raw, known, adjusted, shares, strict=True)
     ]
 
 
-def _adjusted(kinds: Sequence[Kind], changes: Sequence[float], ps: Sequence[float]) -> list[float]:
-    """Two-sided ``ps`` adjusted for the whole comparison. Worse and better are two questions about each figure."""
+def _shares(kinds: Sequence[Kind], ps: Sequence[float]) -> list[float]:
+    """Of each figure in the false alarms, those of the figures that can be judged 1 in all."""
     count = Counter(kind.name for kind, p in zip(kinds, ps, strict=True) if isfinite(p))
+    total = sum({kind.name: kind.share for kind in kinds if count[kind.name]}.values())
+    return [kind.share / total / count[kind.name] if count[kind.name] else 0.0 for kind in kinds]
+
+
+def _adjusted(
+    kinds: Sequence[Kind], changes: Sequence[float], ps: Sequence[float], shares: Sequence[float]
+) -> list[float]:
+    """Two-sided ``ps`` adjusted for the whole comparison. Worse and better are two questions about each figure."""
     worse = [
         p / 2 if kind.worse * change > 0 else 1 - p / 2 for kind, change, p in zip(kinds, changes, ps, strict=True)
     ]
-    shares = [kind.share / max(1, count[kind.name]) for kind in kinds]
     weights = [FOR_REGRESSIONS * share for share in shares] + [(1 - FOR_REGRESSIONS) * share for share in shares]
     both = holm([*worse, *(1 - p for p in worse)], weights)
     return [min(pair) for pair in zip(both[: len(ps)], both[len(ps) :], strict=True)]
@@ -177,10 +197,12 @@ def _noises(raw: Sequence[tuple[Cells, Kind, Change]]) -> dict[tuple[str, tuple[
 
 
 def _compared(
-    cells: Cells, kind: Kind, found: Change, interval: Interval, p: float, noise: LaunchNoise, false_alarm: float
-) -> Compared:
+    cells: Cells, kind: Kind, found: Change, interval: Interval, p: float, noise: LaunchNoise, false_alarm: float,
+    share: float,
+) -> Compared:  # fmt: skip
     shown, level = (expm1, exp) if kind.logarithmic else (float, float)
     worse = found.mid * kind.worse > 0
+    least = noticed_from(found, noise, level=FOR_REGRESSIONS * share * false_alarm) if share else nan
     decided = "unknown" if isnan(p) else "no change" if p >= false_alarm else "regression" if worse else "improvement"
     return Compared(
         before_key=cells.before_key,
@@ -195,5 +217,6 @@ def _compared(
         prompts=found.prompts,
         blocks=found.launches,
         launches="measured" if noise.measured else "assumed",
+        noticed_from=shown(least),
         flags=cells.flags,
     )

@@ -73,6 +73,7 @@ def _causes(m: Measurement) -> str:
 def _plain(found: Comparison, said: list[str]) -> dict[str, Any]:
     return {
         "verdict": found.verdict,
+        "noticed_from": _number(found.noticed_from),
         "summary": said,
         "regressions": [_figure(f) for f in found.regressions],
         "improvements": [_figure(f) for f in found.improvements],

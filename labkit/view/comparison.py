@@ -33,6 +33,8 @@ _COLUMNS = [
 ]  # fmt: skip
 #: So many changes are told one by one; the table has them all.
 _TOLD = 6
+#: A comparison that notices slowdowns from here on is as sharp as one may expect.
+_NOTICED = 0.08
 
 
 def changes_table(
@@ -99,6 +101,9 @@ def sentences(found: Comparison) -> list[str]:
         )
     if found.unmatched:
         lines.append(f"Not compared: {'; '.join(found.unmatched)}.")
+    if found.noticed_from > _NOTICED:
+        slower = f"{100 * found.noticed_from:.0f} % slower"
+        lines.append(f"A cell is noticed from {slower} on; more blocks, or engines that take turns, show less.")
     return lines
 
 

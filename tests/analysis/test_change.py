@@ -12,6 +12,7 @@ from labkit.analysis.change import (
     holm,
     judged,
     launch_noise,
+    noticed_from,
     ratio_of_sums,
 )
 
@@ -156,6 +157,14 @@ def test_each_part_of_the_variance_has_its_quantile():
     reach = (2.776445 + 2.085963) / 2 * np.sqrt(0.03 * 2 / 3)
     assert interval.high - 0.5 == pytest.approx(reach, abs=1e-6)
     assert judged(made(after=1 + reach), noise, confidence=0.95)[1] == pytest.approx(0.05, abs=1e-6)
+
+
+def test_a_change_is_noticed_from_where_its_p_is_the_level():
+    noise = LaunchNoise(variance=0.03, scatter=0.04, parts=((0.5, 4), (0.5, 20)))
+    least = noticed_from(made(prompt_variance=0.01), noise, level=0.001)
+    assert judged(made(prompt_variance=0.01, after=1 + least), noise, confidence=0.9)[1] == pytest.approx(0.002)
+    assert noticed_from(made(), LaunchNoise(variance=0.0, scatter=0.0), level=0.001) == 0
+    assert isnan(noticed_from(made(prompts=4), noise, level=0.001))
 
 
 def test_the_farthest_change_has_the_smallest_p_there_is():

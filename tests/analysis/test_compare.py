@@ -174,6 +174,26 @@ def test_another_launch_hides_nothing_that_single_ones_show(run, blocks):
     assert ("draft", 4, 0.8, "tpot") in where(found.regressions)
 
 
+def test_what_is_noticed_is_known_beforehand(run):
+    before, after = in_hours(run, 0), in_hours(run, 1)
+    least = compare(before, after).noticed_from
+    assert 0.01 < least < 0.06
+    for drafter in ("draft", "ngram", "suffix"):
+        seen = compare(before, changed(after, slower(1 + 1.3 * least), drafter=drafter))
+        assert (drafter, 4) in {(f.after_key[0], f.after_key[2]) for f in seen.regressions}
+        assert compare(before, changed(after, slower(1 + 0.3 * least), drafter=drafter)).verdict == "no change"
+    own = {
+        f.figure: f.noticed_from
+        for f in compare(before, after).figures
+        if f.after_key[:3] == ("draft", "draft_model", 4)
+    }
+    assert own["relative_tpot"] < own["speedup"] < own["tpot"]
+
+
+def test_where_nothing_can_be_judged_nothing_is_noticed(run):
+    assert isnan(compare(run(prompts=4), run(1, prompts=4)).noticed_from)
+
+
 def test_single_launches_are_judged_by_what_launches_do_elsewhere(run):
     few = {"blocks": 1}
     small = compare(run(**few), changed(run(1, **few), slower(1.06)))

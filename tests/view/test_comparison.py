@@ -101,6 +101,8 @@ def test_single_launches_drift_and_lonely_cells_are_told(sweep):
     assert few[1].startswith("Too few launches were repeated")
     assert few[2].startswith("Not compared: ")
     assert "baseline, T = 0.8, concurrency 1: only before" in few[2]
+    assert few[3] == "A cell is noticed from 12 % slower on; more blocks, or engines that take turns, show less."
+    assert len(few) == 4
 
     def late(m):
         return replace(m, records=tuple(replace(r, t_last=r.t_first + 1.3 * r.decode_seconds) for r in m.records))

@@ -293,7 +293,7 @@ def compared(verdict="no change", figure="tpot", position=None, **changes):
     key = ("ngram", "ngram", 4, 0.8, 4) if changes.pop("k", 4) else ("baseline", None, 0, 0.0, 1)
     known = {"before_key": key, "after_key": key, "before": 1.0, "after": 1.1, "p": 0.001, "prompts": 8}
     change = Interval(low=-0.051, mid=0.082, high=0.114)
-    known |= {"blocks": (1, 1), "flags": (), "launches": "assumed", "change": change}
+    known |= {"blocks": (1, 1), "flags": (), "launches": "assumed", "change": change, "noticed_from": 0.12}
     return Compared(figure=figure, position=position, verdict=verdict, **known | changes)
 
 

@@ -44,6 +44,8 @@ COMPARISON = {
     "measure 3 blocks in both runs to find smaller changes.":
         "重复的启动太少，看不出启动之间的离散程度，因此按一次启动有 {p} % 的变化来判断速度：两次运行都测 3 轮，"
         "才能发现更小的变化。",
+    "A cell is noticed from {p:n} % slower on; more blocks, or engines that take turns, show less.":
+        "单元慢 {p} % 以上才会被发现；多测几轮，或让引擎轮流测量，能发现更小的变化。",
     "Not compared: {what}.": "未比较：{what}。",
     "{cell}: only before": "{cell}：只在之前的运行中", "{cell}: only after": "{cell}：只在之后的运行中",
     # figure and tables
