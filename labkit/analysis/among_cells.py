@@ -5,14 +5,15 @@ others were slowed is the median over the other drafters, the baseline one of th
 not move it far, and a cell is never held against its own drafter.
 
 Where most drafters changed, the others seem to have changed the other way. So it counts as a cell's own doing only
-where its speedup, against the baseline alone, moved with it by half as much. The change of the baseline is one more
-that tells how launches scatter, and not judged.
+where its speedup, against the baseline alone, moved with it by half as much. (A drafter that became slower along with
+the baseline is left to its own time per token.) The change of the baseline is one more that tells how launches scatter,
+and not judged.
 """
 
 from __future__ import annotations
 
-from collections import defaultdict
-from collections.abc import Sequence
+from collections import Counter, defaultdict
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 
@@ -29,8 +30,9 @@ FEWEST_OTHERS = 3
 
 
 def changes_among(cells: Sequence[Cells], *, seed: int = 0) -> list[tuple[Cells, Kind, Change]]:
-    """The change of each cell against at least three other drafters of the same load and prompts. Blocks that too few
-    drafters have are left out, and then cells that miss a block, or half of the prompts that others finished."""
+    """The change of each cell against at least three other drafters of the same load and prompts, over the prompts that
+    all of them finished in the same blocks. Blocks that few cells have are left out, and then cells that miss one, or
+    that would leave less than half of the prompts."""
     groups: dict[tuple, list[Cells]] = defaultdict(list)
     for each in cells:
         groups[each.load, each.before[0].cell.workload, each.after[0].cell.workload].append(each)
@@ -43,16 +45,14 @@ def own_doing(relative: float, speedup: float) -> bool:
 
 
 def _among(group: Sequence[Cells], seed: int) -> list[tuple[Cells, Change]]:
-    blocks = _common_blocks(group)
+    blocks = _common_blocks([each.blocks[0] for each in group]), _common_blocks([each.blocks[1] for each in group])
     whole = {i: _launches(each, blocks) for i, each in enumerate(group) if _has_all(each, blocks)}
-    turns = {i: _turns(sides) for i, sides in whole.items()}
-    usable = [i for i, own in turns.items() if own and 2 * len(own) >= max(map(len, turns.values()))]
+    usable, turns = _in_common({i: _turns(sides) for i, sides in whole.items()})
     drafters = [group[i].after_key[0] for i in usable]
-    in_all = sorted(set.intersection(*(set(turns[i]) for i in usable))) if usable else []
-    if len(set(drafters)) <= FEWEST_OTHERS or not in_all:
+    if len(set(drafters)) <= FEWEST_OTHERS:
         return []
-    figures = [[log_tpot(finished(side, timed), in_all) for side in whole[i]] for i in usable]
-    prompts, found = [prompt for prompt, _ in in_all], []
+    figures = [[log_tpot(finished(side, timed), turns) for side in whole[i]] for i in usable]
+    prompts, found = [prompt for prompt, _ in turns], []
     for weights in weightings(prompts, seed=seed):
         values = [tuple(figure(weights) for figure in sides) for sides in figures]
         found.append([_against_others(values, drafters, own) for own in range(len(usable))])
@@ -74,16 +74,23 @@ def _against_others(values: Sequence[Values], drafters: Sequence[str], own: int)
     return values[own][0] - reference[0], values[own][1] - reference[1]
 
 
-def _common_blocks(group: Sequence[Cells]) -> Blocks:
-    """Blocks before and after that the cells of enough drafters have."""
-    sides = []
-    for run in (0, 1):
-        drafters: dict[int, set[str]] = defaultdict(set)
-        for each in group:
-            for block in each.blocks[run]:
-                drafters[block].add(each.after_key[0])
-        sides.append(tuple(sorted(block for block, names in drafters.items() if len(names) > FEWEST_OTHERS)))
-    return sides[0], sides[1]
+def _common_blocks(cells: Sequence[Sequence[int]]) -> tuple[int, ...]:
+    """Of the blocks that each of ``cells`` has, those that leave most launches where a cell has to have all of them."""
+    count = Counter(block for own in cells for block in set(own))
+    ordered = sorted(count, key=lambda block: (-count[block], block))
+    choices = [set(ordered[:n]) for n in range(1, len(ordered) + 1)]
+    best = max(choices, key=lambda choice: len(choice) * sum(choice <= set(own) for own in cells), default=set())
+    return tuple(sorted(best))
+
+
+def _in_common(turns: Mapping[int, Sequence[Turn]]) -> tuple[list[int], list[Turn]]:
+    """Which cells finished at least half of the most prompts together, and these."""
+    most, usable, common = max(map(len, turns.values()), default=0), [], set()
+    for i in sorted(turns, key=lambda i: -len(turns[i])):
+        left = common & set(turns[i]) if usable else set(turns[i])
+        if left and 2 * len(left) >= most:
+            usable, common = [*usable, i], left
+    return sorted(usable), sorted(common)
 
 
 def _has_all(cells: Cells, blocks: Blocks) -> bool:

@@ -153,19 +153,20 @@ def _variance(replicates: np.ndarray) -> np.ndarray:
 
 def launch_noise(changes: Sequence[Change], *, assumed: float, in_step: bool = True) -> LaunchNoise:
     """The variance between launches, pooled over ``changes`` of one kind and load. Where too few launches were repeated
-    to tell, the square of ``assumed``, a standard deviation, or more if more was seen. ``in_step``: whether launches of
-    a block may move together, as times do and acceptance does not."""
+    to tell, it is the square of ``assumed``, a standard deviation. ``in_step``: whether launches of a block may move
+    together, as times do and acceptance does not; then more is believed where more was seen, however few they are."""
     known = [c for c in changes if isfinite(c.scatter) and isfinite(c.chance)]
-    freedom, in_blocks = sum(c.freedom for c in known), _freedom_of_blocks(known)
+    freedom = sum(c.freedom for c in known)
+    independent = _freedom_of_blocks(known) if in_step else freedom
     scatter, chance = (sum(part) / max(1, freedom) for part in ((c.scatter for c in known), (c.chance for c in known)))
     variance = max(0.0, scatter - chance)
-    if (in_blocks if in_step else freedom) < MIN_FREEDOM:
-        variance = max(assumed**2, variance)
-        return LaunchNoise(variance=variance, scatter=variance)
-    if not in_step or freedom == in_blocks:
-        return LaunchNoise(variance=variance, scatter=scatter, parts=((1.0, freedom),))
+    if independent < MIN_FREEDOM and (variance <= assumed**2 or not in_step):
+        return LaunchNoise(variance=assumed**2, scatter=assumed**2)
+    if independent in (freedom, *range(MIN_FREEDOM)):
+        return LaunchNoise(variance=variance, scatter=scatter, parts=((1.0, independent),))
     alike = _alike(known) / (freedom * scatter) if scatter else 0.0
-    return LaunchNoise(variance=variance, scatter=scatter, parts=((alike, in_blocks), (1 - alike, freedom - in_blocks)))
+    parts = ((alike, independent), (1 - alike, freedom - independent))
+    return LaunchNoise(variance=variance, scatter=scatter, parts=parts)
 
 
 def _alike(changes: Sequence[Change]) -> float:
@@ -178,9 +179,14 @@ def _alike(changes: Sequence[Change]) -> float:
 
 
 def _freedom_of_blocks(changes: Sequence[Change]) -> int:
-    """Of what the cells of a block have in common: the blocks of each run that has several, less one."""
-    blocks = {place for c in changes for place in c.places}
-    return sum(max(0, sum(run == place[0] for place in blocks) - 1) for run in (0, 1))
+    """Of what the cells of a block have in common: the blocks of a run that some cell tells from each other, less one.
+    Cells that were launched in one block each, or in blocks of their own, tell nothing of it."""
+    joined: list[set[tuple[int, int]]] = []
+    for c in changes:
+        for run in (0, 1):
+            own = {place for place in c.places if place[0] == run}
+            joined = [*(g for g in joined if not g & own), own.union(*(g for g in joined if g & own))]
+    return sum(len(group) - 1 for group in joined)
 
 
 def judged(found: Change, noise: LaunchNoise, *, confidence: float) -> tuple[Interval, float]:

@@ -11,7 +11,8 @@ Figures of a cell, each with its change from the run *before* to the run *after*
 | ``joint_rate`` | in shares of steps, one a draft position | lower | the same |
 | ``divergence`` | in shares of prompts | higher | speculative cells at T = 0: outputs unlike the baseline's |
 
-Only prompts that both runs finished in every block count, and for all but the last only such whose outputs never loop.
+Only prompts that both runs finished in every block count (in ``relative_tpot`` those of all cells that are compared),
+and for all but the last only such whose outputs never loop.
 Verdicts hold for the whole comparison: after Holm's correction over all figures, two equal runs are called changed with
 a chance of ``false_alarm`` at most. Nine tenths of it are for the times per token and the speedup, and a fortieth for
 each other kind of figure, and of each nine tenths for the worse. The interval of a figure is for that figure alone.
@@ -25,7 +26,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from math import exp, expm1, inf, isfinite, isnan, nan
 
 from labkit.analysis.among_cells import changes_among, own_doing
@@ -49,9 +50,10 @@ FOR_REGRESSIONS = 9 / 10
 @dataclass(frozen=True, kw_only=True)
 class Compared:
     """One figure of one cell in both runs. ``change`` is relative for times and speedup, else absolute; ``p`` is
-    adjusted for the whole comparison. ``verdict``: "regression", "improvement", "no change", or "unknown" where there
-    are too few prompts. ``launches``: how they scatter was "measured", or is "assumed" where too few were repeated.
-    ``noticed_from``: the smallest change for the worse that would be called so; relative ones as a slowdown."""
+    adjusted for the whole comparison. ``verdict``: "regression", "improvement", "no change", "others changed" where a
+    time against other drafters moved and the cell did not (its p is 1), or "unknown" where there are too few prompts.
+    ``launches``: how they scatter was "measured", or is "assumed" where too few were repeated. ``noticed_from``: the
+    smallest change for the worse that would be called so; relative ones as a slowdown."""
 
     before_key: Key
     after_key: Key
@@ -149,19 +151,22 @@ def compare(
 
 def _judge(raw: Sequence[tuple[Cells, Kind, Change]], *, confidence: float, false_alarm: float) -> list[Compared]:
     noises = _noises(raw)
-    raw = [(cells, kind, found) for cells, kind, found in raw if cells.after_key[2] or kind is not RELATIVE_TPOT]
+    speedups = {cells.after_key: found.mid for cells, kind, found in raw if kind is SPEEDUP and isfinite(found.mid)}
+    raw = [(c, kind, found) for c, kind, found in raw if kind is not RELATIVE_TPOT or c.after_key in speedups]
     known = [judged(found, noises[kind.name, cells.load], confidence=confidence) for cells, kind, found in raw]
-    speedups = {cells.after_key: found.mid for cells, kind, found in raw if kind is SPEEDUP}
     others_did = [
-        kind is RELATIVE_TPOT and not own_doing(found.mid, speedups.get(cells.after_key, nan))
-        for cells, kind, found in raw
+        kind is RELATIVE_TPOT and p < false_alarm and not own_doing(found.mid, speedups[cells.after_key])
+        for (cells, kind, found), (_, p) in zip(raw, known, strict=True)
     ]
-    ps = [1.0 if others and isfinite(p) else p for others, (_, p) in zip(others_did, known, strict=True)]
+    ps = [1.0 if others else p for others, (_, p) in zip(others_did, known, strict=True)]
     kinds, shares = [kind for _, kind, _ in raw], _shares([kind for _, kind, _ in raw], ps)
     adjusted = _adjusted(kinds, [found.mid for *_, found in raw], ps, shares)
-    return [
+    figures = [
         _compared(cells, kind, found, interval, p, noises[kind.name, cells.load], false_alarm, share)
         for (cells, kind, found), (interval, _), p, share in zip(raw, known, adjusted, shares, strict=True)
+    ]
+    return [
+        replace(f, verdict="others changed") if others else f for f, others in zip(figures, others_did, strict=True)
     ]
 
 

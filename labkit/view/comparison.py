@@ -97,7 +97,7 @@ def sentences(found: Comparison) -> list[str]:
     if any(f.launches == "assumed" and f.relative for f in found.figures):
         lines.append(
             "Too few launches were repeated to see how they scatter, so speeds are judged as if one launch varied by "
-            f"{100 * ASSUMED_LAUNCH_SD:g} %: measure 3 blocks in both runs to find smaller changes."
+            f"{100 * ASSUMED_LAUNCH_SD:g} %; where they vary by more, equal runs are called changed: measure 3 blocks."
         )
     if found.unmatched:
         lines.append(f"Not compared: {'; '.join(found.unmatched)}.")

@@ -75,11 +75,19 @@ def test_a_cell_that_misses_a_block_takes_no_part(run):
 
 def test_a_block_that_too_few_drafters_have_is_left_out(run):
     """A run that ended early, or lost its baseline in one block: the other blocks tell."""
-    after = [m for m in run() if m.cell.block < 2 or m.cell.spec.k == 2]
+    after = [m for m in run() if m.cell.block < 2 or not m.cell.spec.k]
     changes = found(run(), after)
     assert len(changes) == 7
     assert {change.blocks for change in changes.values()} == {((0, 1, 2), (0, 1))}
-    assert found(run(), [m for m in run() if m.cell.spec.k]) == {}, "no block has four"
+    assert len(found(run(), [m for m in run() if m.cell.spec.k])) == 0, "three drafters, no baseline"
+
+
+def test_a_run_that_ended_inside_a_block_is_compared_in_the_whole_ones(run):
+    """Every drafter has one K of the last block: it costs no other K its place."""
+    after = [m for m in run() if m.cell.block < 2 or m.cell.spec.k != 4]
+    changes = found(run(), after)
+    assert len(changes) == 7
+    assert changes[DRAFT].blocks == ((0, 1, 2), (0, 1))
 
 
 def test_a_cell_with_two_launches_in_one_block_takes_no_part(run):
@@ -118,6 +126,17 @@ def test_a_cell_that_finished_few_prompts_spoils_no_others(run, broken, prompts)
     changes = found(run(), [failed(m) if is_draft(m) else m for m in run()])
     assert {change.prompts for change in changes.values()} == {prompts}
     assert (DRAFT in changes) == (prompts == 6)
+
+
+def test_cells_that_finished_unlike_prompts_are_not_all_lost(run):
+    def failed(m):
+        lost = {("draft", 4): range(6), ("ngram", 4): range(6, 12)}.get((m.cell.spec.name, m.cell.spec.k), ())
+        records = (replace(r, error="HTTP 500") if int(r.prompt_id[1:]) in lost else r for r in m.records)
+        return replace(m, records=tuple(records))
+
+    changes = found(run(), list(map(failed, run())))
+    assert len(changes) == 6
+    assert {change.prompts for change in changes.values()} == {6}
 
 
 def test_looping_outputs_and_prompts_that_share_only_an_id_do_not_count(run):

@@ -121,6 +121,11 @@ def test_chance_alone_leaves_no_variance_between_launches():
             [made(blocks=((0, 1), (0,)), deviations=(0.01, -0.01, 0.0))] * 6, id="one block told by many cells"
         ),
         pytest.param([made(blocks=((0, 1, 2), (0, 1)), deviations=(0.01, 0.0, -0.01, 0.01, -0.01))], id="3 and 2"),
+        pytest.param([made(blocks=((i,), (i,)), deviations=(0.0, 0.0)) for i in range(5)], id="a block for each cell"),
+        pytest.param(
+            [made(blocks=((i, i + 1), (i,)), deviations=(0.01, -0.01, 0.0)) for i in (0, 2, 4)],
+            id="blocks of their own",
+        ),
         pytest.param([made(deviations=(nan,) * 6)], id="unknown"),
     ],
 )
@@ -131,7 +136,21 @@ def test_too_few_repeated_launches_are_replaced_by_what_is_known_elsewhere(chang
 
 def test_few_launches_that_scatter_more_are_believed():
     far = [made(blocks=((0, 1), (0,)), deviations=(0.1, -0.1, 0.0))] * 6
-    assert launch_noise(far, assumed=0.025).variance == pytest.approx(0.02)
+    noise = launch_noise(far, assumed=0.025)
+    assert (noise.variance, noise.parts) == (pytest.approx(0.02), ((1.0, 1),))
+    assert launch_noise(far, assumed=0.0, in_step=False).parts == ((1.0, 6),)
+    assert launch_noise(far[:1], assumed=0.0, in_step=False).variance == 0, "acceptance does not vary by launch"
+
+
+def test_blocks_are_told_apart_by_cells_that_have_both():
+    def freedom(*blocks):
+        cells = [made(blocks=(own, (0,)), deviations=(0.1,) * len(own) + (0.0,)) for own in blocks]
+        return launch_noise(cells, assumed=0.0).parts[0][1]
+
+    assert freedom((0, 1), (1, 2), (2, 3)) == 3
+    assert freedom((0, 1), (2, 3)) == 2
+    assert freedom((0, 1), (2,)) == 1
+    assert freedom((0, 1, 2, 3), (0, 1, 2, 3)) == 3
 
 
 def test_the_interval_has_the_quantile_of_its_launches():

@@ -156,6 +156,29 @@ def test_nobody_is_blamed_for_what_others_did(run, factor, changing):
     assert wrong == []
 
 
+def test_what_others_did_is_called_so(run):
+    found = compare(in_hours(run, 0), at_every_k(in_hours(run, 1), slower(1.6), "draft", "ngram"))
+    verdicts = {f.after_key[0]: (f.verdict, f.p) for f in found.figures if f.figure == "relative_tpot"}
+    assert verdicts["suffix"] == ("others changed", 1)
+    assert verdicts["draft"][0] == "regression"
+
+
+def test_without_a_baseline_no_time_is_held_against_others(run):
+    """Nobody could say who changed."""
+    drafters = [*DRAFTERS, Drafter(method="eagle3", model="demo/eagle3")]
+    before, after = ([m for m in run(seed, drafters=drafters) if m.cell.spec.k] for seed in (0, 1))
+    found = compare(before, changed(after, slower(1.5)))
+    assert "relative_tpot" not in {f.figure for f in found.figures}
+    assert ("draft", 4, 0.8, "tpot") in where(found.regressions)
+
+
+def test_fewer_launches_make_no_change_out_of_the_hours(run):
+    """What six launches call no change is none with five of them."""
+    before, after = in_hours(run, 0), in_hours(run, 1)
+    for few in (after, [m for m in after if m.cell.block < 2], [m for m in after if m.cell.block != 1]):
+        assert compare(before, few).verdict == "no change"
+
+
 def test_with_too_few_others_the_speedup_stands_in(run):
     def p_of_the_speedup(**options):
         before, after = (run(seed, temperatures=(0.0,), **options) for seed in (0, 1))

@@ -307,6 +307,7 @@ COMPARISONS = {
     "worse": [compared("regression", *figure) for figure in FIGURES],
     "better": [compared("improvement", *figure) for figure in FIGURES],
     "both": [compared("regression"), compared("improvement", "speedup")],
+    "others": [compared(), compared("others changed", "relative_tpot")],
     "many": [compared("regression")] * 9, "anchor": [compared("regression", k=0)],
     "anchor, faster": [compared("improvement", k=0, change=Interval(low=-0.2, mid=-0.1, high=-0.05))],
     "measured": [compared(launches="measured", blocks=(3, 3))], "two loads": [compared(), compared(k=0)],

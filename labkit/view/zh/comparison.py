@@ -40,10 +40,10 @@ COMPARISON = {
         "锚定单元 {cell} 在{run}的运行内移动了：{figure} 漂移 {x}（各轮：{values}）。",
     "before": "之前", "after": "之后", "time per token": "每词元时间", "joint rate": "联合接受率",
     "outputs unlike the baseline's": "与基线不同的输出",
-    "Too few launches were repeated to see how they scatter, so speeds are judged as if one launch varied by {p:n} %: "
-    "measure 3 blocks in both runs to find smaller changes.":
-        "重复的启动太少，看不出启动之间的离散程度，因此按一次启动有 {p} % 的变化来判断速度：两次运行都测 3 轮，"
-        "才能发现更小的变化。",
+    "Too few launches were repeated to see how they scatter, so speeds are judged as if one launch varied by {p:n} %; "
+    "where they vary by more, equal runs are called changed: measure 3 blocks.":
+        "重复的启动太少，看不出启动之间的离散程度，因此按一次启动有 {p} % 的变化来判断速度；实际变化更大时，"
+        "相同的运行会被判为有变化：请测 3 轮。",
     "A cell is noticed from {p:n} % slower on; more blocks, or engines that take turns, show less.":
         "单元慢 {p} % 以上才会被发现；多测几轮，或让引擎轮流测量，能发现更小的变化。",
     "Not compared: {what}.": "未比较：{what}。",
@@ -60,7 +60,7 @@ COMPARISON = {
     "%{{x:+.2f}} [%{{customdata[0]:+.2f}}, %{{customdata[1]:+.2f}}] (points), %{{text}} (p = %{{customdata[2]:.2g}})":
         "%{{x:+.2f}} [%{{customdata[0]:+.2f}}, %{{customdata[1]:+.2f}}]（百分点），%{{text}}"
         "（p = %{{customdata[2]:.2g}}）",
-    "regression": "变差", "improvement": "变好", "no change": "没有变化",
+    "regression": "变差", "improvement": "变好", "no change": "没有变化", "others changed": "其他有变化",
     "tpot": "每词元时间（毫秒）", "relative_tpot": "每词元时间与其他草稿模型之比",
     "acceptance_length": "接受长度", "joint_rate": "联合接受率",
     "divergence": "与基线不同的输出",

@@ -149,9 +149,9 @@ PROSE = {
         "圆点为变化，竖线为区间；阴影一侧为变差。",
     "When every cell moved with the baseline, the engine or the machine changed; when the speedups moved, the drafters "
     "did. A slow hour of the machine is in all cells of a block: time against other drafters is free of it and finds "
-    "the smallest change of one drafter.":
+    "the smallest change of one drafter, or says that the others changed.":
         "所有单元都随基线移动时，变的是引擎或机器；加速比移动时，变的是草稿模型。机器变慢的时段影响同一轮的所有单元："
-        "与其他草稿模型的时间之比不受其影响，能发现单个草稿模型最小的变化。",
+        "与其他草稿模型的时间之比不受其影响，能发现单个草稿模型最小的变化，或指出变的是其他草稿模型。",
     "Is the tail of the proposal still accepted?": "草稿的尾部还被接受吗？",
     "A draft that fits less well loses its last positions first, long before the speed shows it.":
         "不那么合适的草稿模型最先失去最后几个位置，远早于速度显示出来。",
