@@ -18,7 +18,7 @@ __all__ = ["build_index", "sparkline"]
 
 _SUMMARY = re.compile(r'<script type="application/json" id="labkit-summary">(.*?)</script>', re.S)
 _HEADS = ("question", "target", "best drafter", "speedup", "over K", "verdict")
-_SAID = {"question", "best drafter", "verdict"}  # columns of labkit's words
+_WORDS = {"question": "said", "best drafter": "said brief", "verdict": "said"}  # columns of labkit's words
 _WIDTH, _HEIGHT, _EDGE = 96, 26, 4
 
 
@@ -30,7 +30,7 @@ def build_index(folder: Path) -> Path:
             rows.append((json.loads(found[1]), path))
     rows.sort(key=lambda row: (row[0]["created"], row[1].name), reverse=True)
     language = rows[0][0].get("language", "en") if rows else "en"
-    head = "".join(f"<th>{name}</th>" for name in _HEADS)
+    head = "".join(f"{_tag('th', name)}{name}</th>" for name in _HEADS)
     body = "".join(_row(summary, path) for summary, path in rows)
     table = f"<table class='labkit'><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
     chosen = _filter(sorted({summary["target"] for summary, _ in rows}))
@@ -65,9 +65,12 @@ def _row(summary: dict[str, Any], path: Path) -> str:
         sparkline(summary.get("curve") or []),
         "<br>".join(escape(sentence) for sentence in summary["verdict"]),
     ]
-    tags = ("<td class='said'>" if head in _SAID else "<td>" for head in _HEADS)
-    body = "".join(f"{tag}{cell}</td>" for tag, cell in zip(tags, cells, strict=True))
+    body = "".join(f"{_tag('td', head)}{cell}</td>" for head, cell in zip(_HEADS, cells, strict=True))
     return f'<tr data-target="{escape(summary["target"])}">{body}</tr>'
+
+
+def _tag(name: str, head: str) -> str:
+    return f"<{name} class='{_WORDS[head]}'>" if head in _WORDS else f"<{name}>"
 
 
 def sparkline(points: Sequence[tuple[float, float]]) -> str:

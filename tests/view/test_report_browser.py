@@ -324,3 +324,20 @@ def test_the_index_shows_the_reports_of_a_target_and_a_link_carries_it(offline, 
         assert (opened.outside, opened.complaints) == ([], [])
     finally:
         page.close()
+
+
+def test_the_index_fits_into_a_window(offline, tmp_path):
+    from tests.view.test_report_index import report as listed
+
+    verdict = [
+        "At T = 0 with 1 user: switch on eagle3 K=3; it is 1.50× [1.36, 1.64] as fast as without in this launch."
+    ]
+    listed(tmp_path, "one", title="Does speculation pay here, and where?", target="Qwen2.5-0.5B", best="draft-2l K=3",
+           curve=[[2, 1.1], [4, 1.2]], verdict=verdict * 2)  # fmt: skip
+    page = offline.new_page()
+    try:
+        page.goto(build_index(tmp_path).as_uri())
+        hidden = page.locator(".tablewrap").evaluate("table => table.scrollWidth - table.clientWidth")
+        assert hidden == 0
+    finally:
+        page.close()
