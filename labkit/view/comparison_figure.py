@@ -44,7 +44,7 @@ def change_by_cell(table: pd.DataFrame, note: str = "") -> go.Figure:
         reach = 1.1 * factor * max([0.01, *own[["low", "high", "change"]].abs().max().dropna()])
         figure.add_vrect(x0=0, x1=worse * reach, fillcolor=NO_GAIN, line_width=0, layer="below", **place)
         figure.add_vline(x=0, line={"color": BASELINE, "width": 1.5}, **place)
-        figure.update_xaxes(title_text=axis, range=[-reach, reach], nticks=5, **place)
+        figure.update_xaxes(title_text=axis, range=[-reach, reach], nticks=4, **place)
         figure.update_yaxes(tickvals=list(rows.values()), ticktext=list(rows), range=[len(rows) - 0.4, -0.6], **place)
     figure = titled(legend_once(figure), headline(table.attrs["comparison"]), note, height=240 + 44 * len(rows))
     return figure.update_layout(margin_b=110)
