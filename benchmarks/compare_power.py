@@ -80,7 +80,7 @@ def halves(measurements: Sequence[Measurement], factor: float) -> tuple[list[boo
         before, after = ([m for m in measurements if (m.cell.block in half) == side] for side in (True, False))
         unchanged.append(compare(before, after).verdict == "no change")
         for key in (key for key in cells if key[2]):
-            later = [slower(m, factor) if cell_key(m) == key else m for m in after]
+            later = [slowed(m, factor) if cell_key(m) == key else m for m in after]
             found.append(finds(before, later, key))
     return unchanged, found
 
@@ -90,7 +90,7 @@ def finds(before: Sequence[Measurement], after: Sequence[Measurement], key: Key)
     return any(f.relative and f.after_key == key for f in compare(before, after).regressions)
 
 
-def slower(m: Measurement, factor: float) -> Measurement:
+def slowed(m: Measurement, factor: float) -> Measurement:
     return replace(m, records=tuple(
         replace(r, t_last=r.t_first + factor * r.decode_seconds) if r.tpot else r for r in m.records
     ))  # fmt: skip

@@ -18,21 +18,22 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 
 from labkit.analysis.cell_figures import RELATIVE_TPOT, Kind
-from labkit.analysis.change import Blocks, Change, Values, change_of, weightings
+from labkit.analysis.change import Change, Values, change_of, weightings
 from labkit.analysis.launch_sums import Turn, finished, log_tpot, looping, other_prompts, shared, timed
 from labkit.analysis.matching import Cells
+from labkit.analysis.pairs import Blocks
 from labkit.records import Measurement
 
-__all__ = ["changes_among", "own_doing", "FEWEST_OTHERS"]
+__all__ = ["changes_among", "own_doing"]
 
 #: The median of two is their mean, which one changed drafter moves as far as it likes.
 FEWEST_OTHERS = 3
 
 
 def changes_among(cells: Sequence[Cells], *, seed: int = 0) -> list[tuple[Cells, Kind, Change]]:
-    """The change of each cell against at least three other drafters of the same load and prompts, over the prompts that
-    all of them finished in the same blocks. Blocks that few cells have are left out, and then cells that miss one, or
-    that would leave less than half of the prompts."""
+    """The change of each cell against at least three other drafters of the same load and prompts, as the log of a ratio
+    of times per token, over the prompts that all of them finished in the same blocks. Blocks that few cells have are
+    left out, and then cells that miss one, or that would leave less than half of the prompts."""
     groups: dict[tuple, list[Cells]] = defaultdict(list)
     for each in cells:
         groups[each.load, each.before[0].cell.workload, each.after[0].cell.workload].append(each)

@@ -8,7 +8,7 @@ from math import nan
 
 import numpy as np
 
-from labkit.analysis.change import Blocks, Change, Figure, change, ratio_of_sums
+from labkit.analysis.change import Change, Figure, change, ratio_of_sums
 from labkit.analysis.launch_sums import (
     Read,
     Turn,
@@ -24,6 +24,7 @@ from labkit.analysis.launch_sums import (
     turn_of,
 )
 from labkit.analysis.matching import Cells
+from labkit.analysis.pairs import Blocks
 from labkit.records import RequestRecord
 
 __all__ = ["Kind", "cell_changes", "divergence", "ASSUMED_LAUNCH_SD", "RELATIVE_TPOT", "SPEEDUP"]
@@ -50,8 +51,8 @@ class Kind:
 
 TIMED = {"logarithmic": True, "assumed": ASSUMED_LAUNCH_SD, "in_step": True}
 #: The time per token is what a user feels and what all else acts on: nine tenths of the false alarms are for it, half
-#: of them against other drafters of its block, where a change shows best; Holm's correction hands these on where there
-#: are too few drafters.
+#: of them against other drafters of its block, where a change shows best. Where nothing can be judged by a kind of
+#: figure, the others have its share.
 TPOT = Kind(name="tpot", worse=+1, share=9 / 40, **TIMED)
 RELATIVE_TPOT = Kind(name="relative_tpot", worse=+1, share=9 / 20, **TIMED)
 SPEEDUP = Kind(name="speedup", share=9 / 40, **TIMED)

@@ -29,15 +29,14 @@ import numpy as np
 from scipy import optimize, special
 
 from labkit.analysis.bootstrap import MIN_UNITS, Interval, draw_weights
+from labkit.analysis.pairs import Blocks
 
 __all__ = [
-    "Blocks", "Change", "Figure", "LaunchNoise", "Values", "change", "change_of", "holm", "judged", "launch_noise",
+    "Change", "Figure", "LaunchNoise", "Values", "change", "change_of", "holm", "judged", "launch_noise",
     "noticed_from", "ratio_of_sums", "weightings",
 ]  # fmt: skip
 
 Figure = Callable[[np.ndarray], np.ndarray]
-#: Numbers of the blocks before and of those after.
-Blocks = tuple[tuple[int, ...], tuple[int, ...]]
 #: Values [replicates, launches] before and after.
 Values = tuple[np.ndarray, np.ndarray]
 #: With fewer degrees of freedom the scatter of launches does not tell: its t quantiles would hide everything.
@@ -117,13 +116,15 @@ def change(before: Figure, after: Figure, prompts: Sequence[str], blocks: Blocks
 
 
 def weightings(prompts: Sequence[str], *, seed: int = 0) -> tuple[np.ndarray, np.ndarray]:
-    """Weights [1, prompts] that are all 1, and those of the bootstrap."""
+    """Weights of ``prompts``, one column for each entry: [1, prompts] that are all 1, and [replicates, prompts] of the
+    bootstrap, in which entries of one prompt share their draw."""
     unique = list(dict.fromkeys(prompts))
     return np.ones((1, len(prompts))), _weights(len(unique), seed)[:, [unique.index(prompt) for prompt in prompts]]
 
 
 def change_of(values: Values, drawn: Values, prompts: Sequence[str], blocks: Blocks) -> Change:
-    """The same from what the figures are with all ``prompts``, and with those of each replicate."""
+    """The same from values [1, launches] before and after with all ``prompts``, and ``drawn`` ones [replicates,
+    launches] with those of each replicate (:func:`weightings`)."""
     return Change(
         before=float(values[0].mean()),
         after=float(values[1].mean()),
@@ -162,7 +163,7 @@ def launch_noise(changes: Sequence[Change], *, assumed: float, in_step: bool = T
     variance = max(0.0, scatter - chance)
     if independent < MIN_FREEDOM and (variance <= assumed**2 or not in_step):
         return LaunchNoise(variance=assumed**2, scatter=assumed**2)
-    if independent in (freedom, *range(MIN_FREEDOM)):
+    if independent == freedom or independent < MIN_FREEDOM:  # nothing beside the blocks, or too few to see what is
         return LaunchNoise(variance=variance, scatter=scatter, parts=((1.0, independent),))
     alike = _alike(known) / (freedom * scatter) if scatter else 0.0
     parts = ((alike, independent), (1 - alike, freedom - independent))
@@ -202,7 +203,7 @@ def judged(found: Change, noise: LaunchNoise, *, confidence: float) -> tuple[Int
 
 
 def noticed_from(found: Change, noise: LaunchNoise, *, level: float) -> float:
-    """The change, in one direction, whose p is ``level``; NaN with too few prompts."""
+    """The change whose one-sided p is ``level``, in the unit of the figure; NaN with too few prompts."""
     if found.prompts < MIN_UNITS or not isfinite(found.prompt_variance):
         return nan
     error, parts = _error(found, noise)

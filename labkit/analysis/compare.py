@@ -26,7 +26,7 @@ from __future__ import annotations
 
 from collections import Counter, defaultdict
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from math import exp, expm1, inf, isfinite, isnan, nan
 
 from labkit.analysis.among_cells import changes_among, own_doing
@@ -154,20 +154,29 @@ def _judge(raw: Sequence[tuple[Cells, Kind, Change]], *, confidence: float, fals
     speedups = {cells.after_key: found.mid for cells, kind, found in raw if kind is SPEEDUP and isfinite(found.mid)}
     raw = [(c, kind, found) for c, kind, found in raw if kind is not RELATIVE_TPOT or c.after_key in speedups]
     known = [judged(found, noises[kind.name, cells.load], confidence=confidence) for cells, kind, found in raw]
-    others_did = [
+    of_others = [
         kind is RELATIVE_TPOT and p < false_alarm and not own_doing(found.mid, speedups[cells.after_key])
         for (cells, kind, found), (_, p) in zip(raw, known, strict=True)
     ]
-    ps = [1.0 if others else p for others, (_, p) in zip(others_did, known, strict=True)]
-    kinds, shares = [kind for _, kind, _ in raw], _shares([kind for _, kind, _ in raw], ps)
+    ps = [1.0 if others else p for others, (_, p) in zip(of_others, known, strict=True)]
+    kinds = [kind for _, kind, _ in raw]
+    shares = _shares(kinds, ps)
     adjusted = _adjusted(kinds, [found.mid for *_, found in raw], ps, shares)
-    figures = [
-        _compared(cells, kind, found, interval, p, noises[kind.name, cells.load], false_alarm, share)
-        for (cells, kind, found), (interval, _), p, share in zip(raw, known, adjusted, shares, strict=True)
-    ]
-    return [
-        replace(f, verdict="others changed") if others else f for f, others in zip(figures, others_did, strict=True)
-    ]
+    figures = []
+    for (cells, kind, found), (interval, _), p, share, others in zip(
+        raw, known, adjusted, shares, of_others, strict=True
+    ):
+        noise = noises[kind.name, cells.load]
+        verdict = "others changed" if others else _verdict(kind, found, p, false_alarm)
+        least = noticed_from(found, noise, level=FOR_REGRESSIONS * share * false_alarm) if share else nan
+        figures.append(_compared(cells, kind, found, interval, noise, p=p, verdict=verdict, least=least))
+    return figures
+
+
+def _verdict(kind: Kind, found: Change, p: float, false_alarm: float) -> str:
+    if isnan(p):
+        return "unknown"
+    return "no change" if p >= false_alarm else "regression" if found.mid * kind.worse > 0 else "improvement"
 
 
 def _shares(kinds: Sequence[Kind], ps: Sequence[float]) -> list[float]:
@@ -202,13 +211,10 @@ def _noises(raw: Sequence[tuple[Cells, Kind, Change]]) -> dict[tuple[str, tuple[
 
 
 def _compared(
-    cells: Cells, kind: Kind, found: Change, interval: Interval, p: float, noise: LaunchNoise, false_alarm: float,
-    share: float,
+    cells: Cells, kind: Kind, found: Change, interval: Interval, noise: LaunchNoise, *, p: float, verdict: str,
+    least: float,
 ) -> Compared:  # fmt: skip
     shown, level = (expm1, exp) if kind.logarithmic else (float, float)
-    worse = found.mid * kind.worse > 0
-    least = noticed_from(found, noise, level=FOR_REGRESSIONS * share * false_alarm) if share else nan
-    decided = "unknown" if isnan(p) else "no change" if p >= false_alarm else "regression" if worse else "improvement"
     return Compared(
         before_key=cells.before_key,
         after_key=cells.after_key,
@@ -218,7 +224,7 @@ def _compared(
         after=level(found.after),
         change=Interval(mid=shown(interval.mid), low=shown(interval.low), high=shown(interval.high)),
         p=p,
-        verdict=decided,
+        verdict=verdict,
         prompts=found.prompts,
         blocks=found.launches,
         launches="measured" if noise.measured else "assumed",

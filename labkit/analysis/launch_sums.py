@@ -13,8 +13,8 @@ from labkit.records import Measurement, RequestRecord
 from labkit.repetition import is_looping
 
 __all__ = [
-    "Requests", "Turn", "arms", "finished", "log_tpot", "looping", "minus", "other_prompts", "ratio", "shared", "timed",
-    "turn_of",
+    "Read", "Requests", "Turn", "arms", "finished", "log_tpot", "looping", "minus", "other_prompts", "ratio", "shared",
+    "timed", "turn_of",
 ]  # fmt: skip
 
 Turn = tuple[str, int]
@@ -29,10 +29,12 @@ def turn_of(r: RequestRecord) -> Turn:
 
 
 def finished(launches: Sequence[Measurement], usable: Usable) -> list[Requests]:
+    """The ``usable`` requests of each launch."""
     return [{turn_of(r): r for r in m.records if usable(r)} for m in launches]
 
 
 def arms(pairs: Pairs, usable: Usable) -> tuple[list[Requests], list[Requests]]:
+    """Those of the baseline and of the cell's own launches, block by block."""
     return finished([base for base, _ in pairs], usable), finished([own for _, own in pairs], usable)
 
 
@@ -42,6 +44,7 @@ def shared(launches: Sequence[Requests], without: set[Turn]) -> list[Turn]:
 
 
 def looping(measurements: Sequence[Measurement]) -> set[Turn]:
+    """Turns whose output repeats itself in any launch."""
     return {turn_of(r) for m in measurements for r in m.records if is_looping(r)}
 
 
@@ -57,6 +60,7 @@ def other_prompts(measurements: Sequence[Measurement]) -> set[Turn]:
 
 
 def timed(r: RequestRecord) -> bool:
+    """Whether the request has a time per token."""
     return bool(r.tpot) and not r.error
 
 
@@ -67,9 +71,11 @@ def ratio(launches: Sequence[Requests], turns: Sequence[Turn], top: Read, bottom
 
 
 def log_tpot(launches: Sequence[Requests], turns: Sequence[Turn]) -> Figure:
+    """Log of the decode seconds per token over ``turns``, by launch."""
     tpot = ratio(launches, turns, lambda r: r.decode_seconds, lambda r: r.decode_tokens)
     return lambda weights: np.log(tpot(weights))
 
 
 def minus(one: Figure, other: Figure) -> Figure:
+    """The difference of two figures of the same launches; of logs, the log of their ratio."""
     return lambda weights: one(weights) - other(weights)

@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from labkit.analysis.change import Blocks
-from labkit.analysis.pairs import Key, Pairs, by_cell, paired
+from labkit.analysis.pairs import Blocks, Key, Pairs, by_cell, paired
 from labkit.records import Measurement
 
 __all__ = ["Cells", "cell_name", "matched"]
@@ -25,11 +24,15 @@ class Cells:
 
     @property
     def blocks(self) -> Blocks:
-        return _numbers(self.before), _numbers(self.after)
+        """Of :attr:`before` and :attr:`after`, in their order."""
+        return _block_numbers(self.before), _block_numbers(self.after)
 
     @property
     def paired_blocks(self) -> Blocks:
-        return _numbers([own for _, own in self.before_pairs]), _numbers([own for _, own in self.after_pairs])
+        """Of :attr:`before_pairs` and :attr:`after_pairs`, in their order."""
+        return _block_numbers([own for _, own in self.before_pairs]), _block_numbers(
+            [own for _, own in self.after_pairs]
+        )
 
     @property
     def load(self) -> tuple[float, int]:
@@ -50,7 +53,7 @@ class Cells:
         return tuple(sorted({flag.name for m in self.all for flag in m.flags}))
 
 
-def _numbers(launches: Sequence[Measurement]) -> tuple[int, ...]:
+def _block_numbers(launches: Sequence[Measurement]) -> tuple[int, ...]:
     return tuple(m.cell.block for m in launches)
 
 

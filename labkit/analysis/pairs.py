@@ -8,12 +8,14 @@ from collections.abc import Sequence
 from labkit.records import Measurement, RequestRecord
 from labkit.repetition import is_looping
 
-__all__ = ["Key", "Pairs", "by_cell", "cell_key", "paired", "sound"]
+__all__ = ["Blocks", "Key", "Pairs", "by_cell", "cell_key", "paired", "sound"]
 
 #: (drafter, method, K, temperature, concurrency)
 Key = tuple[str, str | None, int, float, int]
 #: (baseline, own measurement), one for each block that has both.
 Pairs = list[tuple[Measurement, Measurement]]
+#: Numbers of the blocks of a run before, and of those of a run after.
+Blocks = tuple[tuple[int, ...], tuple[int, ...]]
 
 
 def cell_key(m: Measurement) -> Key:
